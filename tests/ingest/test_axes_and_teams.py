@@ -11,7 +11,6 @@ import pytest
 from scorecube.errors import BadInput
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.workflow.api import import_scores
-from tests.conftest import Cli, Files
 
 RUNS, TOPICS = ["r1", "r2"], ["401", "402", "403"]
 SCORES = np.array([[0.5, 0.25, 1.0], [0.0, 0.125, 0.75]])
@@ -42,25 +41,6 @@ def test_names_of_axes_decide(given: pd.DataFrame) -> None:
     np.testing.assert_array_equal(cube["score"].values[0, 0], SCORES)
 
 
-@pytest.mark.parametrize("topics", [TOPICS, [401, 402, 403]], ids=["text", "integers"])
-def test_axes_that_look_exchanged_are_refused(topics: list[object]) -> None:
-    exchanged = pd.DataFrame(SCORES.T, topics, RUNS)
-    with pytest.raises(
-        BadInput, match="seems to have topics as index and runs as columns"
-    ) as caught:
-        cube_from_scores({"AP": exchanged})
-    assert "the index is 401, 402, 403 and the columns are r1, r2; transpose it (.T)" in str(
-        caught.value
-    )
-    as_given = cube_from_scores({"AP": exchanged.rename_axis(index="run", columns="topic")})
-    assert as_given["topic"].values.tolist() == RUNS
-
-
-def test_two_axes_of_one_name_are_refused() -> None:
-    with pytest.raises(BadInput, match="both axes of the matrix of AP are called run"):
-        cube_from_scores({"AP": frame("run", "system")})
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -76,35 +56,6 @@ def test_labels_that_cannot_be_stored_are_refused(given: pd.DataFrame, message: 
     with pytest.raises(BadInput) as caught:
         cube_from_scores({"AP": given})
     assert str(caught.value).startswith(message)
-
-
-def test_evaluate_prints_what_the_judgements_are(
-    scorecube: Cli, tmp_path: Path, files: Files
-) -> None:
-    lines = (
-        scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options()).succeeded().stderr
-    )
-    levels = [line.split()[3] for line in files.qrels.read_text().splitlines()]
-    counts = [levels.count(str(level)) for level in range(4)]
-    by_level = ", ".join(f"{level}: {count}" for level, count in enumerate(counts))
-    # A line about progress stands before them while kernels are compiled.
-    assert lines.splitlines()[-1] == (
-        f"judgements: 8 topics, 240 judged documents, {sum(counts[1:])} relevant; by level {by_level}"
-    )
-
-
-def test_evaluate_names_what_does_not_fit(scorecube: Cli, tmp_path: Path) -> None:
-    run, qrels, teams = (tmp_path / name for name in ("run", "qrels", "teams.csv"))
-    run.write_text("1 Q0 d1 1 1 a\n02 Q0 d1 1 1 a\n")
-    qrels.write_text("1 0 d1 1\n2 0 d1 1\n")
-    teams.write_text("run,team\na,A\nb,B\n")
-    options = ["--runs", run, "--qrels", qrels, "--teams", teams]
-    done = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
-    assert done.stderr.splitlines()[-3:] == [
-        "note: 1 judged topic in no run: 2",
-        "note: 1 topic of the runs not judged, left out: 02",
-        f"note: {teams}: teams of 1 run that are not here: b",
-    ]
 
 
 def test_labels_of_files_are_not_doubted(tmp_path: Path) -> None:

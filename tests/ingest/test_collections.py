@@ -17,7 +17,6 @@ pytestmark = pytest.mark.data
 # Folder, files, options, metrics, runs, topics, missing cells, one cell as it stands in a file.
 Case = tuple[str, list[str], list[str], list[str], int, int, int, tuple[str, str, str, float]]
 WEB = ["AP", "ERR@20", "nDCG@20", "P@10", "P@20", "RR"]
-GRID = ["AP", "ERR", "ERR@20", "nDCG", "nDCG@20", "P@10", "rbp", "Rprec", "twist"]
 TAR = [
     "NCG_10",
     "NCG_100",

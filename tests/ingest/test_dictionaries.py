@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 import scorecube as sc
-from scorecube.errors import BadInput
 from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores
-from tests.ingest.reading import read_scores
 
 QRELS = {"401": {"x": 1, "y": 0, "z": 2}, "402": {"x": 0, "y": 1}}
 RUNS = {
     "bm25": {"401": {"x": 3.0, "y": 2.0, "z": 1.0}, "402": {"y": 2.0, "x": 1.0}},
     "dense": {"401": {"y": 3.0, "z": 2.0}, "402": {"x": 2.0, "y": 1.0}},
 }
-UNDER_RUN = {"bm25": {"401": {"map": 0.5}}}
 
 
 def evaluated() -> dict[str, Any]:
@@ -46,38 +43,6 @@ def test_results_of_pytrec_eval_are_read(tmp_path: Path, indent: int | None) -> 
                 values = cube["score"].isel(gain=0).sel(run=run, topic=topic)
                 assert values.sel(metric="AP").item() == scores["map"]
                 assert values.sel(metric="nDCG@10").item() == scores["ndcg_cut_10"]
-
-
-def test_one_metric_by_either_name(tmp_path: Path) -> None:
-    path = written(tmp_path / "whole.json", {"a": {"1": {"map": 0.5, "ndcg": 0.25}}})
-    for name in ("AP", "map"):
-        assert list(read_scores([path], metric=name)[""]) == ["AP"]
-    with pytest.raises(BadInput, match="no score of RR; there are AP, nDCG"):
-        read_scores([path], metric="RR")
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ({"results": {"gsm8k": {"acc": 0.5}}, "git": "0"}, "git is no score"),
-        ({"a": {"1": {"map": 0.5}, "2": 1}}, "a has scores on several levels"),
-        ({"a": {"1": {"map": {"x": 0.5}}}}, "scores have 4 names above them"),
-        ({"1": {"faithful": 0.5}}, "known measures are on 0 of 3 levels, run > 1 > faithful"),
-        ({"1": {"map": [0.5]}}, "1 > map is no score"),
-    ],
-)  # fmt: skip
-def test_other_json_is_refused(tmp_path: Path, content: object, problem: str) -> None:
-    path = written(tmp_path / "run.json", content)
-    with pytest.raises(BadInput, match=problem) as caught:
-        read_scores([path], layout="pytrec_eval")
-    assert str(path) in str(caught.value)
-
-
-def test_two_files_of_a_run_are_refused(tmp_path: Path) -> None:
-    first = written(tmp_path / "bm25.json", UNDER_RUN["bm25"])
-    second = written(tmp_path / "whole.json", UNDER_RUN)
-    with pytest.raises(BadInput, match="a second score of AP for run 'bm25'"):
-        read_scores([first, second])
 
 
 def test_objects_a_line_are_no_dictionaries(tmp_path: Path) -> None:

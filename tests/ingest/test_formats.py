@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput
 from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores, open_study
 from tests.conftest import Cli
-from tests.ingest.reading import read_matrix, read_scores
+from tests.ingest.reading import read_matrix
 
 MATRIX = "topic,r1,r2\n401,0.5,0.25\n402,0.125,1\n"
 TRANSPOSED = "run,401,402\nr1,0.5,0.125\nr2,0.25,1\n"
@@ -91,21 +91,6 @@ def test_a_folder_of_files_is_imported(scorecube: Cli, tmp_path: Path) -> None:
     assert "2 runs x 2 topics" in outcome.stderr
 
 
-def test_missing_scores_are_counted(scorecube: Cli, tmp_path: Path) -> None:
-    (path,) = write(tmp_path, {"ap.csv": LONG.removesuffix("r2,402,1\n")})
-    outcome = scorecube("import", tmp_path / "s", "--name", "x", path).succeeded()
-    text = "1 of 4 scores are missing"
-    assert outcome.stderr.splitlines()[2] == text
-
-
-def test_replacing_a_collection(scorecube: Cli, tmp_path: Path) -> None:
-    first, second = write(tmp_path, {"ap.csv": MATRIX, "rr.csv": "a\n0.5\n"})
-    scorecube("import", tmp_path / "s", "--name", "x", first).succeeded()
-    assert scorecube("import", tmp_path / "s", "--name", "x", second).status == 1
-    scorecube("import", tmp_path / "s", "--name", "x", second, "--replace").succeeded()
-    assert open_study(str(tmp_path / "s"))["x"].cube["metric"].values.tolist() == ["RR"]
-
-
 @pytest.mark.parametrize(
     ("content", "layout"),
     [
@@ -136,39 +121,6 @@ def test_layouts_are_told_by_content(tmp_path: Path, content: str, layout: str) 
     assert detect(path) == layout
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (
-            "hello world\n",
-            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
-        ),
-        (
-            "a,b\nc,d\n",
-            ": no known layout fits the first lines; choose one: --layout matrix (topics down, runs across, one",
-        ),
-        (
-            "topic,system,baseline\n1,0.5,0.25\n",
-            ":1: the column system has only numbers: if they are the scores of a run of this name, use --layout matrix; if",
-        ),
-        (
-            TRANSPOSED,
-            ":1: the first column is called 'run'; if rows are runs and columns are topics, use --transpose",
-        ),
-        ("\0a\0,", ": not a text file in UTF-8"),
-    ],
-    ids=["prose", "words", "run called system", "transposed", "16 bits"],
-)
-def test_what_cannot_be_told_is_refused(
-    scorecube: Cli, tmp_path: Path, content: str, text: str
-) -> None:
-    (path,) = write(tmp_path, {"scores": content})
-    outcome = scorecube("import", tmp_path / "s", "--name", "x", path)
-    assert outcome.status == 1
-    assert outcome.stderr.startswith(f"error: {path}{text}")
-    assert not (tmp_path / "s").exists()
-
-
 def test_files_of_two_layouts_are_refused(tmp_path: Path) -> None:
     one, other = write(tmp_path, {"ap.csv": MATRIX, "rr.csv": LONG})
     text = f"{other}: looks like layout long, and {one} like matrix; import them one after the other, or choose the layout"
@@ -176,54 +128,11 @@ def test_files_of_two_layouts_are_refused(tmp_path: Path) -> None:
         import_scores([one, other])
 
 
-def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    (path,) = write(tmp_path, {"ap.csv": LONG})
-    with pytest.raises(
-        BadPlan, match=r"^transpose=True applies to matrices, and the layout is long$"
-    ):
-        read_scores([path], layout="long", transpose=True)
-    with pytest.raises(
-        BadPlan,
-        match=r"^no layout 'wide'; known: auto, matrix, numbers, long, ndeval, gdeval, trec_eval, ir_measures, nev, pytrec_eval, every_eval_ever, lm_eval, inspect, autojudge$",
-    ):
-        read_scores([path], layout="wide")
-
-
 @pytest.mark.parametrize("corner", ["run", "", "System", "run/topic", "run_id"])
 def test_transposed_matrices_are_read(tmp_path: Path, corner: str) -> None:
     (path,) = write(tmp_path, {"ap.csv": TRANSPOSED.replace("run", corner, 1)})
     (tmp_path / "straight.csv").write_text(MATRIX)
     assert read_matrix(path, transpose=True).equals(read_matrix(tmp_path / "straight.csv"))
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (TRANSPOSED + "r1,1,1\n", ":4: repeated run: r1"),
-        ("run,401,401\na,1,1\n", ":1: repeated topic: 401"),
-        ("run,401,\na,1,1\n", ":1: column 3 of the header has no topic"),
-        ("run,401\n,1\n", ":2: the run is missing"),
-        (
-            "401,402\n0.5,1\n",
-            ":1: transpose=True expects run names in a first column called run (or nothing); found ",
-        ),
-        ("run\na\n", ":1: the header names no topic"),
-        ("run,401\na,1,2\n", ":2: 3 cells, the header has 2"),
-    ],
-    ids=[
-        "repeated run",
-        "repeated topic",
-        "nameless topic",
-        "nameless run",
-        "no run column",
-        "no topic",
-        "long line",
-    ],
-)
-def test_bad_transposed_matrices_are_refused(tmp_path: Path, content: str, text: str) -> None:
-    (path,) = write(tmp_path, {"ap.csv": content})
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_matrix(path, transpose=True)
 
 
 LABELS = st.lists(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 import pytrec_eval
 
 import scorecube as sc
-from scorecube.errors import BadInput
 from scorecube.ingest.measure_names import from_ir_measures, from_trec_eval
 from tests.ingest.reading import to_matrices
 
@@ -63,21 +61,6 @@ def test_records_of_ir_measures() -> None:
     check({run: iter(records) for run, records in kept.items()})
     metrics = sc.cube_from_scores(kept)["metric"].values.tolist()
     assert set(metrics) == {"AP", "map_cut_10", "nDCG@10", "P(rel=2)@5", "Recall@100", "Hit@5"}
-
-
-def test_aggregates_of_ir_measures_are_refused() -> None:
-    tool = pytest.importorskip("ir_measures")
-    means = {
-        run: tool.calc_aggregate([tool.AP, tool.nDCG @ 10], QRELS, ranking)
-        for run, ranking in RUNS.items()
-    }
-    text = r"^scores\['good'\]\[.+\] is a float; expected .*; these look like means over all topics \(as of calc_aggregate of ir_measures"
-    with pytest.raises(BadInput, match=text):
-        sc.cube_from_scores(means)
-    with pytest.raises(
-        BadInput, match=r"^scores hold float; expected .*; these look like means over all topics"
-    ):
-        sc.cube_from_scores(means["good"])
 
 
 def test_counts_of_ir_measures_are_left_out() -> None:
@@ -145,33 +128,6 @@ def test_missing_scores_are_gaps() -> None:
     assert frames["AP"].index.tolist() == frames["RR"].index.tolist() == ["a", "b"]
     np.testing.assert_array_equal(frames["AP"].to_numpy(), [[1, nan, nan], [nan, nan, 0.5]])
     np.testing.assert_array_equal(frames["RR"].to_numpy(), [[nan, nan, nan], [1, nan, nan]])
-
-
-@pytest.mark.parametrize(
-    ("scores", "text"),
-    [
-        ({}, "no score matrix"),
-        ({"a": []}, "no score matrix"),
-        ([1], "scores are a list; expected a data frame of runs x topics for each metric, "),
-        ({"AP": VALUES, "RR": pd.DataFrame(VALUES)}, "scores hold DataFrame, dict; expected "),
-        ({"AP": {"a": 0.5}}, "scores['AP']['a'] is a float; expected a data frame"),
-        (
-            {"x": VALUES},
-            "metrics must be on one level of the dictionaries: known measures are on 0 of 3 levels, x > bad, good > 1, 2;",
-        ),
-        ({"AP": {"a": {"1": "x"}}}, "AP of run 'a' on topic '1' is 'x', not a finite number"),
-        ({"AP": {"a": {"1": math.inf}}}, "score 'inf' is not a finite number"),
-        ({"AP": VALUES, "map": VALUES}, "a second score of AP for run 'good' on topic '1'"),
-        (
-            {"a": [("1", "AP")]},
-            "run 'a' holds ('1', 'AP'), which is not a record of query_id, measure and value",
-        ),
-        ({"AP": pd.DataFrame({"1": ["x"]}, index=["a"])}, "score 'x' is not a finite number"),
-    ],
-)
-def test_other_things_are_refused(scores: Any, text: str) -> None:
-    with pytest.raises(BadInput, match="^" + re.escape(text)):
-        sc.cube_from_scores(scores)
 
 
 def test_names_never_claim_another_definition() -> None:

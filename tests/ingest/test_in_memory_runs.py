@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "d": -1}, "2": {"a": 0, "b": 2}}
 RUNS = {
@@ -155,63 +155,3 @@ def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
     assert sc.import_scores({"AP": frame, "RR": frame}, metric=tool.RR).sizes["metric"] == 1
     result = sc.analyse(cube, sc.Bootstrap(), trials=20, seed=1)
     assert sc.figure(result, metrics=[tool.AP]).axes
-
-
-@pytest.mark.parametrize(
-    ("runs", "text"),
-    [
-        (RUNS["good"], "'c' holds float, not documents"),
-        ({"r": RUNS}, "'good' has one level of dictionaries too many"),
-        (3, "a run without a name"),
-        ([{"1": {"a": 1.0}}], "a run without a name"),
-        ({}, "no run"),
-        ({"r": {}}, "run 'r' has no document"),
-        ({"r": {"1": {"a b": 1.0}}}, "the document 'a b' is empty or has blanks"),
-        ({"r": {"1": {"a": 1.0, "b": "high"}}}, "run 'r':2: score 'high' is not a number"),
-        ({"r": {"1": {"a": float("nan")}}}, "run 'r':1: score 'nan' is not a number"),
-        ({"r\n": {"1": {"a": 1.0}}}, "has the control character"),
-        ({"r": [SimpleNamespace(query_id="1")]}, "has no query_id, doc_id and score"),
-        (pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "0 columns that name the run"),
-        ({"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "0 columns of the frame are called"),
-    ],
-)
-def test_other_runs_are_refused(runs: Any, text: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        sc.read_rankings(runs, QRELS)
-    assert text in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("qrels", "text"),
-    [
-        (RUNS, "'good' has one level of dictionaries too many"),
-        (3, "qrels: found an int"),
-        ({"1": {"a": 0.5}}, "qrels:1: level '0.5' is not an integer"),
-        ({"1": {"a": None}}, "qrels:1: level 'None' is not an integer"),
-        ({}, "no line of a qrels file"),
-        ([SimpleNamespace(query_id="1", doc_id="a")], "has no query_id, doc_id and relevance"),
-    ],
-)
-def test_other_judgements_are_refused(qrels: Any, text: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        sc.read_rankings(RUNS, qrels)
-    assert text in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("scores", "text"),
-    [
-        (object_of("ranx", results={"a": {"map": 0.5}}), "of ranx without"),
-        ([object_of("ranx", name="a", scores={})], "of ranx without"),
-        ([object_of("ranx", name=None, scores={"map": {"1": 1.0}})], "without a name"),
-    ],
-)
-def test_objects_without_scores_of_topics_are_refused(scores: Any, text: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        sc.cube_from_scores(scores)
-    assert text in str(refused.value)
-
-
-def test_options_of_files_are_refused_for_objects() -> None:
-    with pytest.raises(BadPlan, match="is about files; leave it out"):
-        sc.import_scores({"AP": {"a": {"1": 0.5}}}, layout="matrix")

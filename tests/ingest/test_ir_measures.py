@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorecube.errors import BadInput
 from scorecube.ingest.formats import detect
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import Matrices, read_scores
@@ -94,24 +92,3 @@ def test_a_value_may_be_missing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         import_scores([first, second])["score"].values[0, 0], [[math.nan, 1], [math.nan, 0.5]]
     )
-
-
-@pytest.mark.parametrize(
-    ("content", "metric", "text"),
-    [
-        (
-            "AP\t0.5\nnDCG@10\t0.5\n",
-            None,
-            ":1: only means over all topics; run ir_measures with --by_query (-q)",
-        ),
-        (SUMMARY, None, ": only means over all topics; no topic of the run is judged"),
-        (OUTPUT, "Q", ": no scores of Q in the file; there are AP, P@5"),
-        ("1\tNumRel\t3\n", None, ": no scores of topics in the file; there are NumRel"),
-    ],
-)
-def test_files_without_scores_are_refused(
-    tmp_path: Path, content: str, metric: str | None, text: str
-) -> None:
-    path = write(tmp_path / "me", content)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        import_scores([path], metric=metric)

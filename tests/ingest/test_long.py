@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,48 +147,6 @@ def test_gain_settings_that_do_not_fit_together(tmp_path: Path) -> None:
         read_scores([path], layout="long")
 
 
-def test_a_score_in_two_files_is_refused(tmp_path: Path) -> None:
-    first, second = write(tmp_path / "first.csv", LONG), write(tmp_path / "second.csv", LONG)
-    with pytest.raises(
-        BadInput,
-        match="^" + re.escape(f"{second}:2: a second score of AP for run 'a' on topic '1'"),
-    ):
-        read_scores([first, second], layout="long")
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("run,topic,score\n", ": a header without scores"),
-        ("run,score\na,1\n", ":1: the header has no column for the topic (topic, query, item, "),
-        (
-            "label,topic,score\na,1,1\n",
-            ":1: the header has no column for the run (run, system, model,",
-        ),
-        ("run,topic\na,1\n", ":1: the header has no column for the score (score or value,"),
-        (
-            "run,query,item,score\na,b,1,1\n",
-            ":1: 2 columns may be the topic: query, item; choose one: topic_column='query'",
-        ),
-    ],
-    ids=["header only", "no topic", "no run", "no score", "two topics"],
-)
-def test_bad_headers_are_refused(tmp_path: Path, content: str, text: str) -> None:
-    path = write(tmp_path / "scores.csv", content)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_scores([path], layout="long")
-
-
-def test_a_gain_setting_names_a_repeated_score(tmp_path: Path) -> None:
-    path = write(tmp_path / "scores.csv", GAINS + "a,1,Q,2:1,1\n")
-    with pytest.raises(
-        BadInput,
-        match=re.escape(f"{path}:8: ")
-        + ".* on topic '1' at gain setting 2:1; the first is in line 3$",
-    ):
-        read_scores([path], layout="long")
-
-
 ITEMS = (
     "model,item,benchmark,accuracy,score\na,1,x,1,0.25\na,2,x,0,0.5\nb,1,x,1,0.75\nb,2,x,1,0.125\n"
 )
@@ -220,30 +177,3 @@ def test_the_named_column_is_read_and_others_are_named(
         f"columns: run = model, topic = item, {'' if ',,' in header else 'collection = benchmark, '}metric = "
     )
     assert noted[1:] == notes
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("accuracy,score", "first,second"), "no column accuracy, and none for the score .score or value, or a metric.; found model, item, benchmark, first, second"),
-        (("accuracy,score", "exact,Exact"), "2 columns may be the score: exact, Exact; choose one: score_column='exact'"),
-        (("b,2,x", "b,2,y"), r"scores of 2 collections \(x, y\), which are not pooled"),
-    ],
-)  # fmt: skip
-def test_columns_that_leave_open_what_they_are_are_refused(
-    tmp_path: Path, change: tuple[str, str], message: str
-) -> None:
-    path = write(tmp_path / "s.csv", ITEMS.replace(*change))
-    with pytest.raises(BadInput, match=message):
-        import_scores(path, metric="EXACT" if "exact" in change[1] else "accuracy")
-
-
-def test_collections_are_not_pooled_over_files_or_in_frames(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.csv", ITEMS)
-    second = write(tmp_path / "b.csv", ITEMS.replace(",x,", ",y,").replace("\na,", "\nc,"))
-    with pytest.raises(BadInput, match=r"scores of 2 collections \(x, y\), which are not pooled"):
-        import_scores([first, second])
-    frame = pd.read_csv(first)
-    frame.loc[1, "benchmark"] = "z"
-    with pytest.raises(BadInput, match=r"scores of 2 collections \(x, z\), which are not pooled"):
-        import_scores(frame)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.formats import detect
 from scorecube.ingest.measure_names import metric_of_file
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import read_matrix
@@ -54,45 +52,6 @@ def test_topics_without_a_column_are_numbered_from_one(tmp_path: Path) -> None:
     assert frame.loc["sys2", "10"] == 0.0007
 
 
-EXCEL = '\ufeff"topic";"r 1, old";"r ""2"""\r\n"401";0.5;"0.25"\r\n\r\n"402";"-";1\r\n"403";#N/A;0.75\r\n'
-
-
-@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
-@pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"], ids=["CRLF", "LF", "CR"])
-def test_matrices_as_a_spreadsheet_saves_them(tmp_path: Path, delimiter: str, ends: str) -> None:
-    """Byte order mark, quotes where they are needed and where not, marks for no number."""
-    text = EXCEL.replace(";", delimiter).replace("\r\n", ends)
-    path = write(tmp_path / "ap.csv", text.encode())
-    assert detect(path) == "matrix"
-    frame = read_matrix(path)
-    assert (list(frame.index), list(frame.columns)) == (
-        ["r 1, old", 'r "2"'],
-        ["401", "402", "403"],
-    )
-    np.testing.assert_array_equal(frame.to_numpy(), [[0.5, math.nan, math.nan], [0.25, 1, 0.75]])
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (
-            "topic;a;b\n401;0,5;0,25\n",
-            ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5",
-        ),
-        (
-            'topic,a,b\n401,"0,5","0,25"\n',
-            ":2: score '0,5' is not a finite number; write it with a decimal point: 0.5",
-        ),
-        ('topic,a\n401,"1,234.5"\n', ":2: score '1,234.5' is not a finite number"),
-    ],
-)
-def test_decimal_commas_and_bad_cells_are_refused(tmp_path: Path, content: str, text: str) -> None:
-    for ends in ("\n", "\r\n"):
-        path = write(tmp_path / "ap.csv", content.replace("\n", ends).encode())
-        with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-            import_scores([path])
-
-
 @pytest.mark.parametrize(
     "cell", ["", "NA", "NaN", "nan", "null", "None", " ", "-", "N/A", "n/a", '""', '"NA"']
 )
@@ -107,21 +66,6 @@ def test_topic_ids_are_text_as_written(tmp_path: Path) -> None:
         write(tmp_path / "ap.csv", MATRIX.replace(b"401", b"0401").replace(b"402", b"1e3"))
     )
     assert list(frame.columns) == ["0401", "1e3", "403"]
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (b"topic,r1,r2\n", ": a header without scores"),
-        (b"topic,r1,r2,r1\n401,1,2,3\n", ":1: repeated run: r1"),
-        (b"topic,r1,\n401,1,2\n", ":1: "),
-    ],
-    ids=["header only", "repeated run", "nameless run"],
-)
-def test_bad_matrices_are_refused(tmp_path: Path, content: bytes, text: str) -> None:
-    path = write(tmp_path / "ap.csv", content)
-    with pytest.raises(BadInput, match="^" + re.escape(f"{path}{text}")):
-        read_matrix(path)
 
 
 @pytest.mark.parametrize(
@@ -167,12 +111,6 @@ def test_a_metric_may_be_given_for_one_file(tmp_path: Path) -> None:
         BadPlan, match=r"^metric names the metric of one file, and there are 2 files$"
     ):
         import_scores([first, second], metric="RR")
-
-
-def test_files_of_one_metric_are_refused(tmp_path: Path) -> None:
-    first, second = write(tmp_path / "ap.csv", MATRIX), write(tmp_path / "map.csv", MATRIX)
-    with pytest.raises(BadPlan, match=re.escape(f"two files of metric AP: {second} is the second")):
-        import_scores([first, second])
 
 
 @pytest.mark.parametrize(("dim", "old", "new"), [("run", b"r2", b"r3"), ("topic", b"403", b"404")])

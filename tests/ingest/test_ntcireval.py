@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from scorecube.errors import BadInput
-from scorecube.workflow.api import evaluate, open_study, read_rankings
-from tests.conftest import Cli
+from scorecube.workflow.api import evaluate, read_rankings
 
 SAMPLE_REL = "".join(
     f"dummy{k:02d} L{level}\n" for k, level in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1, 1, 0), 1)
@@ -73,33 +72,6 @@ def test_the_sample_of_ntcireval(tmp_path: Path) -> None:
         pytest.approx(0.2),
         0.0,
     ]  # an empty list scores 0
-
-
-def test_from_the_command_line(scorecube: Cli, tmp_path: Path) -> None:
-    folder = working_folder(tmp_path / "eval")
-    options = [
-        "--runs",
-        folder,
-        "--qrels",
-        folder,
-        "--metrics",
-        "AP,Q,nDCG(b=2)@1000",
-        "--gains",
-        "3:2:1",
-    ]
-    outcome = scorecube("evaluate", tmp_path / "s", "--name", "x", *options).succeeded()
-    assert "2 runs x 2 topics, 3 metrics x 1 gain setting" in outcome.stderr
-    scorecube(
-        "evaluate", tmp_path / "s", "--name", "x", *options, "--unjudged", "condense"
-    ).succeeded()
-    cube = open_study(str(tmp_path / "s"))["x"].cube
-    ours = ["AP", "Q", "nDCG(b=2)@1000"]
-    condensed = ["AP(judged_only=True)", "Q(judged_only=True)", "nDCG(judged_only=True,b=2)@1000"]
-    assert cube["metric"].values.tolist() == ours + condensed
-    expected = [0.1, 0.0967, 0.3380, 0.1167, 0.1083, 0.3601]
-    np.testing.assert_allclose(
-        cube["score"].sel(run="me.run", topic="001").values[:, 0], expected, atol=5.1e-5
-    )
 
 
 @pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
@@ -278,7 +250,7 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
         ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/x": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
          "rel/1/1.rel: a second file of topic 1; the first is {}/rel/1.rel"),
         ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"},
-         "rel: no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"),
+         "rel: no .rel files in this folder; judgements are one file, or such a folder"),
     ],
     ids=["no topic", "two ways", "two lists", "nothing", "two judgements", "no judgements"],
 )  # fmt: skip

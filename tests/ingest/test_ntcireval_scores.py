@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.errors import BadInput
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import Matrices, read_scores
 
@@ -85,12 +83,6 @@ def test_files_are_runs(tmp_path: Path) -> None:
     assert cube["score"].values[0, 0, :, 0].tolist() == [0.05, 1.05, 2.05]
 
 
-@pytest.mark.parametrize("asked", ["Q-measure", "Q", "MSnDCG@0010", "nDCG@10"])
-def test_one_measure_is_selected_by_either_name(tmp_path: Path, asked: str) -> None:
-    path = write(tmp_path / "me.nev", output(made()))
-    assert list(read_nev([path], asked)) == [NAMES.get(asked, asked)]
-
-
 @given(
     st.dictionaries(
         st.from_regex(r"[A-Z0-9]{1,5}", fullmatch=True),
@@ -108,16 +100,3 @@ def test_what_is_written_is_read(
     np.testing.assert_allclose(
         cube["score"].values.ravel(), [scores[topic] for topic in sorted(scores)], atol=5e-5
     )
-
-
-def test_files_without_scores_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "me.nev", "001 # syslen=5\n")
-    with pytest.raises(
-        BadInput, match="^" + re.escape(f"{path}: no scores of topics in the file") + "$"
-    ):
-        read_nev([path])
-    path = write(tmp_path / "me.nev", output({"1": {"AP": 1}}))
-    with pytest.raises(
-        BadInput, match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP") + "$"
-    ):
-        read_nev([path], "Q")

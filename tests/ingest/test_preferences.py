@@ -95,20 +95,6 @@ def test_a_study_tests_metrics_against_each_other(tmp_path: Path, scorecube: Cli
     assert found["good", "poor"] < 0.01
 
 
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        ("001,team01-run1,team02-run1,team03-run1,1", "expected 'team01-run1', 'team02-run1' or tie"),
-        ("001,team01-run1,team02-run1,tie,-1", "is no number above 0"),
-    ],
-)  # fmt: skip
-def test_wrong_lines_are_named(tmp_path: Path, line: str, text: str) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(f"topic,run_a,run_b,preferred,count\n{line}\n")
-    with pytest.raises(BadInput, match=f":2: .*{text}"):
-        read_preferences(path)
-
-
 def test_unknown_names_are_refused() -> None:
     cube = simulate_cube(n_runs=3)
     a, b = map(str, cube["run"].values[:2])

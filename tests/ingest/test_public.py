@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import xarray as xr
 
-from scorecube.errors import BadName, FetchFailed
+from scorecube.errors import FetchFailed
 from scorecube.ingest import public
 from scorecube.ingest.public import (
     ADDRESS_VARIABLE,
@@ -224,30 +224,6 @@ def test_the_command_says_and_stores_the_licence_and_repeats_without_change(
     assert {path: path.stat().st_mtime_ns for path in (study / "toy" / "cube").rglob("*")} == before
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [(["adhoc", "--into", "s"], "adhoc5"), ([], "--list"), (["adhoc5"], "--into")],
-)
-def test_slips_are_explained(
-    scorecube: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], text: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = scorecube("fetch", *words)
-    assert done.status == 1
-    assert text in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_list_fits_a_terminal_and_names_source_and_licence(scorecube: Cli) -> None:
-    shown = scorecube("fetch", "--list").succeeded().stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    for known in public_collections().values():
-        assert known.name in shown
-        assert f"{known.licence}, {known.repository}" in shown
-        assert len(known.commit) == 40
-        assert all(len(file.sha256) == 64 for file in known.files)
-
-
 FOLDERS = {"robust2004-99": "robust2004"}
 """Where a collection lies beside this repository, if not under its own name."""
 
@@ -275,8 +251,3 @@ def test_real_collections_arrive_as_the_registry_says(
         in (data / FOLDERS.get(name, name) / "README.md").read_text()
     )
     assert known.licence in (data / FOLDERS.get(name, name) / "README.md").read_text()
-
-
-def test_an_unknown_name_is_no_collection() -> None:
-    with pytest.raises(BadName, match="no public collection 'web2009'; known: web20"):
-        fetch("web2009")

@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.labels import read_run_labels
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import cube_from_scores, evaluate, import_scores, read_rankings, select
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli
+    pass
 
 LONG = "model,seed,item,score\na,1,q1,.1\na,1,q2,.2\na,2,q1,.3\na,2,q2,.4\nb,1,q1,.5\nb,1,q2,.6\n"
 
@@ -96,8 +95,6 @@ def test_data_frames_and_mappings_have_systems(tmp_path: Path) -> None:
     nested = {run: runs.loc[run].to_dict() for run in runs.index}
     for cube in (
         cube_from_scores(long),
-        cube_from_scores({"score": wide}),
-        cube_from_scores({"score": wide.T}),
         cube_from_scores({"score": runs}, systems=by_run),
         cube_from_scores({"AP": nested}, systems=by_run).assign_coords(metric=["score"]),
     ):
@@ -119,20 +116,3 @@ def test_long_data_frames_without_seeds_and_bad_ones() -> None:
         cube_from_scores(pd.concat([known, known]))
     with pytest.raises(BadInput, match="row 2: the run is missing"):
         cube_from_scores(known.assign(run=pd.Series(["a", None], dtype=object)))
-
-
-def test_a_study_stores_and_shows_systems(scorecube: Cli, tmp_path: Path) -> None:
-    study = tmp_path / "study.zarr"
-    path = written(tmp_path / "m.csv", LONG)
-    scorecube("import", study, "--name", "x", path).succeeded()
-    assert systems(sc.open_study(study)["x"].cube) == {"a#1": "a", "a#2": "a", "b#1": "b"}
-    info = scorecube("info", study).succeeded().stdout
-    assert "  systems  2 of 1 to 2 runs each; compare them by system: scorecube leaderboard" in info
-    shown = scorecube("show", study, "scores", "--format", "csv").succeeded().stdout
-    header, *rows = (line.split(",") for line in shown.splitlines())
-    found = {(row[header.index("run")], row[header.index("system")]) for row in rows}
-    assert found == {("a#1", "a"), ("a#2", "a"), ("b#1", "b")}
-    outcome = scorecube("leaderboard", study, "--trials", "100", "--seed", "1")
-    assert outcome.status == 0
-    assert "b leads" in outcome.stdout
-    assert "means over 1 to 2 repetitions of a system on each topic" in outcome.stderr

@@ -6,14 +6,11 @@ import csv
 import gzip
 import itertools
 import json
-import math
 import re
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -239,22 +236,6 @@ def test_parquet_without_pyarrow_says_what_to_install(
         import_scores(path)
 
 
-def test_fields_of_json_that_are_no_scores_are_named(tmp_path: Path) -> None:
-    rows = [
-        {"model": "a", "item": 1, "acc": True, "meta": {"n": 1}, "tags": [1], "prompt": "Is it?", "answer": "42", "note": None},
-        {"model": "b", "item": 1, "acc": False, "meta": {"n": 2}, "tags": [], "prompt": "Why?", "answer": "B", "more": "x"},
-        {"model": "b", "item": 2, "acc": None, "meta": {}, "tags": [], "prompt": "Who?", "answer": "A"},
-    ]  # fmt: skip
-    path = written(tmp_path / "s.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    noted: list[str] = []
-    cube = import_scores(path, notify=noted.append)
-    assert noted == [
-        "columns: run = model, topic = item, metric = acc",
-        "not read: meta (nested), tags (nested), prompt (text), answer (text, 1 number), note (empty), more (text)",
-    ]
-    np.testing.assert_array_equal(cube["score"].values[0, 0], [[1, math.nan], [0, math.nan]])
-
-
 def test_all_problems_of_all_files_are_said_at_once(tmp_path: Path) -> None:
     first = written(
         tmp_path / "a.csv",
@@ -276,34 +257,6 @@ def test_all_problems_of_all_files_are_said_at_once(tmp_path: Path) -> None:
         import_scores([first, second], layout="long")
     places = [line.strip().removeprefix(f"{tmp_path}/").split(": ")[0] for line in str(caught.value).splitlines()]  # fmt: skip
     assert places[:2] == ["a.csv:3", "a.csv:4"]
-
-
-def test_many_problems_are_counted(tmp_path: Path) -> None:
-    lines = [f"a,{k},{'x' if k % 4 == 0 else 1}\n" for k in range(200)]
-    path = written(tmp_path / "s.csv", "model,item,acc\n" + "".join(lines) + lines[1] * 3)
-    with pytest.raises(BadInput) as caught:
-        import_scores(path)
-    said = str(caught.value).splitlines()
-    assert len(said) == 6
-    assert said[0] == f"{path}:2: score 'x' is not a finite number (acc)"
-    assert said[-1] == "  and 45 further problems"
-    path = written(tmp_path / "t.csv", "model,item,acc\n" + lines[1] * 30)
-    with pytest.raises(BadInput) as caught:
-        import_scores(path)
-    said = str(caught.value).splitlines()
-    assert (
-        said[0]
-        == f"{path}:3: a second score of acc for run 'a' on topic '1'; the first is in line 2"
-    )
-    assert said[-1] == "  and 24 further problems"
-
-
-def test_repeated_items_name_both_lines_of_both_files(tmp_path: Path) -> None:
-    one = written(tmp_path / "a.csv", "model,benchmark,item,seed,acc\na,x,1,1,1\na,y,1,1,0\n")
-    two = written(tmp_path / "b.csv", "model,benchmark,item,seed,acc\na,y,1,2,1\na,y,1,1,0\n")
-    text = f"{two}:3: a second score of acc for run 'a' on topic '1' with seed '1' in y; the first is {one}:3"
-    with pytest.raises(BadInput, match="^" + re.escape(text) + "$"):
-        import_scores([one, two], collections=True)
 
 
 def test_records_of_several_runs_are_no_output_of_ir_measures(tmp_path: Path) -> None:
@@ -371,21 +324,6 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     assert list(sc.open_study(tmp_path / "other.zarr")) == ["test"]
 
 
-def test_without_a_column_of_collections_a_name_is_needed(scorecube: Cli, tmp_path: Path) -> None:
-    path = written(tmp_path / "s.csv", "model,item,acc\na,1,1\n")
-    outcome = scorecube("import", tmp_path / "study.zarr", path)
-    assert outcome.status == 1
-    assert (
-        outcome.stderr.splitlines()[-1]
-        == "error: no column names the collection; name it with --name, or its column with --collection-column"
-    )
-    assert not (tmp_path / "study.zarr").exists()
-    same = "model,dataset,subset,item,acc\na,x-y,z,1,1\na,x,y-z,1,1\n"
-    outcome = scorecube("import", tmp_path / "study.zarr", written(path, same))
-    assert outcome.status == 1
-    assert "two collections would be called 'x-y-z'" in outcome.stderr
-
-
 def test_columns_are_chosen_for_tables_only(tmp_path: Path) -> None:
     path = written(tmp_path / "ap.csv", "topic,a\n1,0.5\n")
     with pytest.raises(
@@ -405,30 +343,6 @@ def test_columns_are_chosen_for_tables_only(tmp_path: Path) -> None:
         import_scores(path, layout="long", run_column="which", topic_column="what")
     cube = import_scores(path, layout="long", run_column="Who", topic_column="what")
     assert cube["run"].values.tolist() == ["a"]
-
-
-def test_93_000_rows_take_less_than_two_seconds(tmp_path: Path) -> None:
-    rows = [
-        (f"model-{m:02d}", name, f"{name}-{k}", seed, (m + k) % 3 == 0, (m * k + seed) % 101 / 101)
-        for name in ("gsm8k", "mmlu", "arc", "bbh", "hellaswag")
-        for m in range(40)
-        for seed in ((1, 2, 3) if m < 11 else (1,))
-        for k in range(300)
-    ]
-    header = ["model_name", "benchmark", "question_id", "seed", "correct", "f1"]
-    assert len(rows) == 93_000
-    pd.DataFrame(rows, columns=header).to_csv(tmp_path / "s.csv", index=False)
-    lines = (json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows)
-    written(tmp_path / "s.jsonl", "".join(lines))
-    import_scores(pd.DataFrame(TYPED), collections=True)  # libraries are imported
-    start = time.process_time()
-    cubes = import_scores(tmp_path / "s.csv", collections=True)
-    assert time.process_time() - start < 2.0
-    assert [dict(cube.sizes) for cube in cubes.values()] == [
-        {"metric": 2, "gain": 1, "run": 62, "topic": 300}
-    ] * 5
-    for name, found in import_scores(tmp_path / "s.jsonl", collections=True).items():
-        assert found.identical(cubes[name])
 
 
 def test_scores_are_imported_into_a_study(tmp_path: Path) -> None:
@@ -466,12 +380,3 @@ def test_repeated_items_name_the_columns_that_may_tell_them_apart(tmp_path: Path
         import_scores(path)
     cubes = import_scores(path, collection_column="language", collections=True)
     assert list(cubes) == ["en", "fr"]
-
-
-def test_scores_of_other_metrics_are_named(tmp_path: Path) -> None:
-    text = "run,topic,measure,value\na,1,map,1\na,1,P_5,0\na,1,recip_rank,0\n"
-    noted: list[str] = []
-    path = written(tmp_path / "s.csv", text)
-    cube = import_scores(path, metric="AP", notify=noted.append)
-    assert cube["metric"].values.tolist() == ["AP"]
-    assert noted[1:] == ["not read: scores of P@5, RR"]

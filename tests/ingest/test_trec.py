@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -223,62 +222,6 @@ def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> No
     with pytest.raises(BadInput, match=rf"/bad\.run:5: rank '{rank}' is not a"):
         read(tmp_path, run, order="rank")
     assert read(tmp_path, run)["n_retrieved"].values.tolist() == [[3, 2]]
-
-
-@pytest.mark.parametrize(("what", "columns"), [("run", "topic Q0 document rank score tag"), ("qrels", "topic iteration document level")])  # fmt: skip
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [(b"# no\n<SYSDESC>x</SYSDESC>\n", "no line of a {what} file; expected {columns}")],
-)
-def test_files_without_lines_are_refused(
-    tmp_path: Path, what: str, columns: str, content: bytes, text: str
-) -> None:
-    with pytest.raises(BadInput) as caught:
-        read(tmp_path, **{what: content})
-    assert str(caught.value).startswith(
-        f"{tmp_path}/bad.{what}: {text.format(what=what, columns=columns)}"
-    )
-
-
-@pytest.mark.parametrize("place", ["absent", "*.gz", "empty"])
-def test_places_without_run_files_are_refused(tmp_path: Path, place: str) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput) as caught:
-        sc.read_rankings(f"{tmp_path}/{place}", write(tmp_path / "q", QRELS))
-    said = "no such file or folder (run files)" if place == "absent" else "found no run files"
-    assert str(caught.value) == f"{tmp_path}/{place}: {said}"
-
-
-def test_all_bad_run_files_are_named_at_once(tmp_path: Path) -> None:
-    runs = {"a": b"1 Q0 d 1 x me\n", "b": b"1 Q0 d 1 0.5 b\n", "c": b"1 Q0 d\n"}
-    for name, text in runs.items():
-        write(tmp_path / name, text)
-    paths = [tmp_path / name for name in runs]
-    with pytest.raises(BadInput) as caught:
-        sc.read_rankings(paths, write(tmp_path / "q", QRELS))
-    first, second = str(caught.value).splitlines()
-    assert first == f"{tmp_path}/a:1: score 'x' is not a number"
-    assert second.startswith(f"  {tmp_path}/c:1: ")
-
-
-def test_no_run_files_given_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^no run files: the list of paths is empty$"):
-        sc.read_rankings([], write(tmp_path / "q", QRELS))
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("absent", "cannot be read: No such file or directory"),
-        (
-            "",
-            "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files",
-        ),
-    ],
-)
-def test_qrels_that_cannot_be_read_are_refused(tmp_path: Path, name: str, problem: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path / name}: {problem}')}$"):
-        sc.read_rankings(write(tmp_path / "run", RUN), tmp_path / name)
 
 
 def test_two_runs_of_one_name_are_refused(tmp_path: Path) -> None:

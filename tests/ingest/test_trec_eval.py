@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.errors import BadInput
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import Matrices, read_scores
 
@@ -136,33 +134,6 @@ def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
         == len([name for name in found["1"] if not name.startswith(("num_", "gm_"))]) - 3
     )
     assert matrices["AP"].to_numpy().tolist() == [[1.0, 0.5]]
-
-
-def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
-    first, second = (write(tmp_path / name, output(made("map"))) for name in ("first", "second"))
-    with pytest.raises(
-        BadInput,
-        match="^" + re.escape(f"{second}: a second file of run 'me'; the first is {first}") + "$",
-    ):
-        read_trec_eval([first, second])
-
-
-def test_a_measure_that_is_not_there(tmp_path: Path) -> None:
-    path = write(tmp_path / "x", output(made("map", "P_10")))
-    with pytest.raises(
-        BadInput,
-        match="^" + re.escape(f"{path}: no scores of Q in the file; there are AP, P@10") + "$",
-    ):
-        read_trec_eval([path], "Q")
-
-
-def test_counts_only_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "x", output(made("num_ret", "infAP")))
-    with pytest.raises(
-        BadInput,
-        match="^" + re.escape(f"{path}: no scores of topics in the file; there are infAP, num_ret"),
-    ):
-        read_trec_eval([path])
 
 
 def test_z_scores_have_names_of_their_own(tmp_path: Path) -> None:

@@ -1,4 +1,1 @@
-"""Input files and objects of other tools -> columns and matrices; one module per format.
-
-Errors with file and line.
-"""
+"""Files and objects of other tools -> tidy frames of scores, runs and judgements."""

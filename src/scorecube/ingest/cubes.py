@@ -82,10 +82,7 @@ def _with_scores(frame: pd.DataFrame, collection: str, notify: Notify | None) ->
 def _cube(
     frame: pd.DataFrame, gain: str, teams: Mapping[str, str] | None, notify: Notify
 ) -> xr.Dataset:
-    """Return the cube of the scores of a collection; metrics without a gain setting.
-
-    Beside others that have one, apply to all.
-    """
+    """Return the cube of a collection; metrics without a gain setting apply to all."""
     runs, run_of = _axis(frame["run"])
     topics, topic_of = _axis(frame["topic"])
     gains = [label for label in frame["gain"].unique() if label]
@@ -115,9 +112,10 @@ def _cube(
             if label not in by_gain:
                 raise BadInput(f"no score of {metric} at gain setting {label}, but at others")
     metrics = sorted(arrays, key=lambda metric: bool(gains) and "" in arrays[metric])
+    empty = np.full((len(runs), len(topics)), np.nan)
     stacked = np.stack(
         [
-            np.stack([arrays[metric].get(label, arrays[metric].get("")) for label in gains or [""]])  # type: ignore[misc]
+            np.stack([arrays[metric].get(g, arrays[metric].get("", empty)) for g in gains or [""]])
             for metric in metrics
         ]
     )

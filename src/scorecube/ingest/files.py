@@ -20,10 +20,7 @@ MAGIC = b"\x1f\x8b"
 LARGEST = 2**31
 """Bytes of a file, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
-"""Decompressed bytes that any gzip file may have; beyond them.
-
-The largest ratio to compressed bytes. Scores and runs
-have ratios of 2 to 20, a file made to exhaust memory has 1,000."""
+"""Decompressed bytes that any gzip file may have; above, the most for each compressed byte."""
 CHUNK = 2**24
 PARQUET = b"PAR1"
 """First bytes of a Parquet file."""
@@ -162,10 +159,7 @@ def refuse_unprintable(
 
 
 def refuse_binary(content: bytes, path: PathLike) -> None:
-    """Refuse content that is no text (BadInput): archives, other compressions than gzip.
-
-    Texts of 16 bits.
-    """
+    """Refuse what is no text (BadInput): archives, other compressions, 16 bits."""
     if any(content[start : start + len(mark)] == mark for start, mark in PACKED):
         how = ""
         if Path(path).suffix == ".eval":

@@ -1,7 +1,4 @@
-"""Formats of files of per-topic scores: their list, the detection of a file's format, and reading.
-
-Each format is one record, `Format`; its reader returns the scores of one file in a tidy frame.
-"""
+"""Formats of files of per-topic scores: their list, detection, and reading."""
 
 from __future__ import annotations
 

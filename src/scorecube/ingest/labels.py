@@ -33,18 +33,12 @@ def read_run_labels(path: PathLike) -> RunLabels:
 
 
 def read_topic_groups(path: PathLike) -> dict[str, str]:
-    """Read a CSV file with the header ``topic,topic_group[,...]`` into topic -> group.
-
-    The cell of the group may be empty.
-    """
+    """Read a CSV file with the columns topic and topic_group, which may be empty."""
     return read_labels(path, "topic", "topic_group", all_named=False)
 
 
 def read_labels(path: PathLike, of: str, kind: str, *, all_named: bool = True) -> dict[str, str]:
-    """Read the columns of a name and its label; a name without one is refused (BadInput).
-
-    Or left out.
-    """
+    """Read the columns of a name and its label; refuse a name without one, or leave it out."""
     labels: dict[str, str] = {}
     word = kind.removeprefix(f"{of}_")
     for line, (name, label) in columns_of(path, (of, kind)):

@@ -16,17 +16,11 @@ NEWLINE = 10
 IS_BLANK = np.zeros(256, bool)
 IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
 MOST_DIGITS = 15
-"""Digits of a decimal number that, divided by a power of ten.
-
-Has the nearest double with one rounding.
-"""
+"""Digits of a number that has the nearest double after division by a power of ten."""
 
 
 def field_lines(path: PathLike, *, may_be_empty: bool = False) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the fields between blanks of the lines of a file that have any, with their numbers.
-
-    Comments (#, <SYSDESC>) are left out.
-    """
+    """Yield line numbers and fields between blanks; comments (#, <SYSDESC>) are left out."""
     content = content_of(path, may_be_empty=may_be_empty)
     for number, line in enumerate(content.split(b"\n"), 1):
         fields = line.split()
@@ -42,10 +36,7 @@ def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:
 
 
 def split_lines(content: bytes, width: int) -> list[Texts] | None:
-    """Return the fields of lines by column, if all lines have as many fields and none is empty.
-
-    None for other files.
-    """
+    """Return the fields of lines by column; None unless all have as many fields."""
     text = np.frombuffer(content, np.uint8)
     edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
     starts, stops = edges[0::2], edges[1::2]
@@ -93,10 +84,7 @@ def decimals(fields: Texts, what: str, path: PathLike) -> np.ndarray[Any, np.dty
 def numbered_topics(
     topics: Sequence[bytes], path: PathLike, numbers: Sequence[int]
 ) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
-    """Return the topics of lines in order of first appearance.
-
-    And the index of each line's topic.
-    """
+    """Return topics in order of first appearance, and the index of each line's topic."""
     number_of = {topic: k for k, topic in enumerate(dict.fromkeys(topics))}
     labels = []
     for topic in number_of:
@@ -115,10 +103,7 @@ def finish(
     *,
     is_finite: bool = False,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a column of numbers as trec_eval reads them (BadInput for others, NaN.
-
-    Digits with underscores).
-    """
+    """Return numbers as trec_eval reads them (BadInput for others and NaN)."""
     try:
         found = np.fromiter(map(float, values), np.float64, len(values))
         if (
@@ -161,10 +146,7 @@ def shown(value: Any) -> str:
 
 
 def label_text(label: bytes, what: str, path: PathLike, line: int | None = None) -> str:
-    """Decode the name of a run or a topic (BadInput for bytes that are not UTF-8.
-
-    Or control characters).
-    """
+    """Decode the name of a run or a topic (BadInput for what is no text)."""
     try:
         text = label.decode("utf-8")
     except UnicodeDecodeError:

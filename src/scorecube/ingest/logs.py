@@ -1,12 +1,9 @@
-"""Logs of evaluations of language models: what stands for the run, the topic, the collection.
+"""Logs of evaluations of language models.
 
-The metric and the score in each tool's samples.
-
-Every Eval Ever: instance_level_eval.schema.json 0.3.0 of evaleval/every_eval_ever.
-    lm-evaluation-harness: evaluation_tracker.py of lm-eval 0.4.13;
-before 0.4.7, samples do not name their metrics (pull request 2517). Inspect: EvalLog version 2 and
-samples_df of inspect-ai 0.3.285.
-autojudge-evaluate: eval_results/io.py of 1.1.0. All read 2026-11-25.
+Every Eval Ever: instance_level_eval.schema.json 0.3.0. lm-evaluation-harness: evaluation_tracker.py
+of lm-eval 0.4.13; before 0.4.7, samples do not name their metrics. Inspect: EvalLog version 2 and
+samples_df of inspect-ai 0.3.285. autojudge-evaluate: eval_results/io.py of 1.1.0. All read
+2026-11-25.
 """
 
 from __future__ import annotations
@@ -81,10 +78,7 @@ def task_of(path: PathLike) -> str:
 
 
 def read_lm_eval(file: File, metric: str | None) -> Scores:
-    """Return the scores of the samples of a task: the folder is the run, ``doc_id`` the topic.
-
-    And a filter of answers stands behind the metric.
-    """
+    """Return the scores of a task: the folder is the run, a filter stands behind the metric."""
     samples, task = _samples(file), task_of(file.path)
     folder = Path(file.path).absolute().parent.name
     used: set[str] = set()
@@ -102,7 +96,7 @@ def read_lm_eval(file: File, metric: str | None) -> Scores:
             for name in map(str, metrics):
                 used.add(name)
                 value = sample.get(name)
-                # The perplexity of a sample is its log-likelihood; only the mean over samples makes a perplexity of it.
+                # The perplexity of a sample is its log-likelihood, which the tool averages.
                 shown = "loglikelihood" if name == "perplexity" and _is_negative(value) else name
                 labels = {"run": folder, "topic": sample.get("doc_id"), "collection": task}
                 shown += f":{end}" if end not in (None, "none") else ""
@@ -149,10 +143,7 @@ def read_every_eval_ever(file: File, metric: str | None) -> Scores:
 
 
 def read_inspect(file: File, metric: str | None) -> Scores:
-    """Return the scores of a log of Inspect, or of the frame of its samples_df.
-
-    Each scorer is a metric, and each epoch a repetition.
-    """
+    """Return the scores of a log of Inspect, or of its samples_df; an epoch is a repetition."""
     log = file.json[0] if file.text else None
     if log is not None and not is_inspect_log(set(log)):
         raise BadInput("not a file of the layout inspect", file.path)
@@ -207,10 +198,7 @@ def is_inspect_log(names: set[str]) -> bool:
 
 
 def read_autojudge(file: File, metric: str | None) -> Scores:
-    """Return the scores that a judge gave to runs: the file names the judge.
-
-    Which is the collection; means (``all``) are left out.
-    """
+    """Return the scores that a judge gave to runs; its file names the collection."""
     stem = re.sub(r"\.(jsonl|json|txt)$", "", bare_name(file.path)).removesuffix(".eval")
     if file.json[1]:
         samples = [(line, tuple(map(row.get, KEYS))) for line, row in _samples(file)]

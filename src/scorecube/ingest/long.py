@@ -1,7 +1,4 @@
-"""Tables with a row for each score, or for the scores of a run on a topic.
-
-Columns of run and topic, and of scores or metrics, under many names.
-"""
+"""Tables with a row for each score, or for the scores of a run on a topic."""
 
 from __future__ import annotations
 
@@ -132,10 +129,7 @@ def _metrics(
 
 
 def kind_of_column(cells: Any) -> str:
-    """Return what a column is if it is no metric: text, nested or empty; '' for mostly numbers.
-
-    Also with decimal commas, which are refused.
-    """
+    """Return what a column is if it is no metric: text, nested or empty; '' for numbers."""
     numbers = [number_of(cell) for cell in cells]
     others = [cell for cell, number in zip(cells, numbers, strict=True) if number is None]
     n_numbers = sum(number == number for number in numbers if number is not None)

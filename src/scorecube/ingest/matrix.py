@@ -1,11 +1,7 @@
-"""Score matrices: topics down and runs across (or runs down and topics across).
+"""Score matrices: a metric a file, topics down and runs across, or runs down.
 
-Cells between commas, tabs or semicolons.
-
-One file holds one metric and is named after it. A first column called topic (or nothing), or one
-without a score, holds the topics; otherwise these
-are numbered by line from 1, padded with zeros. NTCIREVAL's matrices have no header either, and
-blanks between cells: runs are numbered, too.
+Without a first column of topics, these are numbered by line. NTCIREVAL's matrices have no header
+either, and blanks between cells.
 """
 
 from __future__ import annotations
@@ -173,10 +169,7 @@ def _check_header(table: Table, names: Sequence[str], skip: int, across: str, do
 
 
 def _refuse_means(header: Sequence[str], beginning: list[str], where: tuple[Any, int]) -> None:
-    """Refuse a table of runs by metrics, such as PyTerrier's ``Experiment`` without ``perquery``.
-
-    It has no topics.
-    """
+    """Refuse a table of runs by metrics (BadInput): it has no topics."""
     names = [k for k, cell in enumerate(header[:2]) if header_word(cell) in ("name", *RUNS)]
     if not names or is_score(beginning[names[0]]):
         return
@@ -210,10 +203,7 @@ def is_matrix(rows: list[list[str]]) -> bool:
 
 
 def is_headerless(rows: list[list[str]]) -> bool:
-    """Return whether a file is a matrix without a header: the first line has a fraction.
-
-    And all lines but their first cells are scores.
-    """
+    """Return whether rows are a matrix without a header: scores, and a fraction first."""
     rows = [cells[0].split() if len(cells) == 1 else cells for cells in rows]
     if not rows or len(rows[0]) < 2 or {len(row) for row in rows} != {len(rows[0])}:
         return False

@@ -11,10 +11,7 @@ from scorecube.metrics.parsing import has_known_name
 
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
-"""Measures with a cut-off, without ``map_cut``, which divides by R, while AP@k divides by min(k.
-
-R).
-"""
+"""Measures with a cut-off; map_cut divides by R, AP@k by min(k, R)."""
 BEFORE_9 = (
     (re.compile(r"(P|recall)([1-9]\d*)"), r"\1_\2"),
     (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
@@ -38,15 +35,9 @@ SMALL = {
     "ndcg_cut": "nDCG",
     "err": "ERR",
 }
-"""Names of ranx, BEIR, MTEB and files, in small letters and without cut-off -> names here.
-
-AP with a cut-off is divided otherwise there.
-"""
+"""Names of ranx, BEIR, MTEB and files; AP with a cut-off is another there."""
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
-"""Output of trec_eval beside scores: counts, logarithms to be averaged, texts.
-
-Read only on request.
-"""
+"""Counts, logarithms and texts of trec_eval, read only on request."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
 IR_SHAPE = re.compile(
     r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST|INSQ|infAP|IPrec|Judged|nDCG"
@@ -72,16 +63,11 @@ NTCIREVAL = {
 NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
     name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
 }
-"""Measures with a cut-off. NTCIREVAL's nDCG discounts by its option -logb, 2 by default.
-
-Its MSnDCG is nDCG here.
-"""
+"""With a cut-off; its nDCG discounts by its option -logb, 2 by default; MSnDCG is nDCG."""
 
 
 def from_trec_eval(measure: str) -> str:
-    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB.
-
-    Or its own name if the name here has another meaning.
+    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB, or its own name.
 
     Examples
     --------

@@ -1,11 +1,9 @@
-"""Scores as other tools hold them in memory, in a tidy frame.
-
-Objects of ranx and others are recognised by the module of their type.
-"""
+"""Scores as other tools hold them in memory, in a tidy frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Unpack
 
@@ -23,7 +21,6 @@ from scorecube.ingest.long import read_long
 from scorecube.ingest.matrix import matrix_labels
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
-    IR_SHAPE,
     NO_MEASURES,
     from_ir_measures,
     from_trec_eval,
@@ -34,7 +31,7 @@ from scorecube.ingest.scores import (
     SCORE,
     Reading,
     Scores,
-    coded,
+    categories,
     collect,
     refuse_other_axes,
     scores_of,
@@ -105,7 +102,7 @@ def read_objects(
         measures = [row for row in rows if not IR_COUNTS.fullmatch(row[2])]
         return collect([_scores_of_rows(measures or rows, from_ir_measures)])
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-    raise BadInput(f"scores hold {kinds}; expected {FORMS}{_advice(scores)}", option="scores")
+    raise BadInput(f"scores hold {kinds}; expected {FORMS}; means have no topics", option="scores")
 
 
 def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
@@ -131,43 +128,20 @@ def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
 
 
 def _read_frames(frames: Mapping[str, pd.DataFrame]) -> Reading:
-    """Read a data frame of runs x topics for each metric; rows may have two labels, system.
-
-    And run or seed.
-    """
+    """Read a data frame of runs x topics, or of topics x runs if its axes say so, for each metric."""
     parts = {}
     for metric, frame in frames.items():
         down = _runs_down(frame, metric)
         if not all(down.shape):
             raise BadInput(f"the matrix of {metric} has no {'run' if not len(down) else 'topic'}")
         topics = [str(topic) for topic in down.columns]
-        if repeated := sorted({topic for topic in topics if topics.count(topic) > 1}):
+        if repeated := sorted(topic for topic, n in Counter(topics).items() if n > 1):
             raise BadInput(f"matrix of {metric}: repeated topic: {listed(repeated)}")
-        rows = coded(np.arange(len(down)), list(range(len(down))))
-        places, of_topics = matrix_labels(rows, topics)
-        labels: dict[str, Any] = {"topic": of_topics}
-        levels = [
-            [str(label) for label in down.index.get_level_values(k)]
-            for k in range(down.index.nlevels)
-        ]
-        for role, level in zip(_roles(down.index, metric), levels, strict=True):
-            labels[role] = np.array(level, object)[places.codes]
+        runs, of_topics = matrix_labels(categories(list(down.index)), topics)
         cells = [value for k in range(down.shape[1]) for value in down.iloc[:, k].tolist()]
-        parts[metric] = scores_of(labels, {metric: cells})
+        parts[metric] = scores_of({"run": runs, "topic": of_topics}, {metric: cells})
     refuse_other_axes({metric: part.frame for metric, part in parts.items()})
     return collect(list(parts.values()))
-
-
-def _roles(index: pd.Index[Any], metric: str) -> list[str]:
-    """Return the roles of the labels of the rows of a matrix."""
-    if index.nlevels > 2:
-        raise BadInput(
-            f"the matrix of {metric} has {index.nlevels} labels for each row; expected run, or "
-            "system and seed"
-        )
-    if index.nlevels == 1:
-        return ["run"]
-    return ["system", "run"] if header_word(str(index.names[1])) in RUNS else ["run", "seed"]
 
 
 def _label(metric: Any) -> str:
@@ -177,48 +151,24 @@ def _label(metric: Any) -> str:
 
 
 def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
-    """Return a data frame with runs as index: names of its axes decide.
-
-    Else labels that look exchanged are refused.
-    """
-    if frame.columns.nlevels > 1:
-        return frame.T
-    if frame.index.nlevels > 1:
-        return frame
+    """Return a data frame with runs as index, which names of its axes tell."""
     words = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
     down, across = (
         names.RUN if word in RUNS else names.TOPIC if word in ROLES["topic"] else ""
         for word in words
     )
-    if down == across != "":
+    if frame.index.nlevels > 1 or frame.columns.nlevels > 1 or down == across != "":
         raise BadInput(
-            f"both axes of the matrix of {metric} are called {down}; expected runs as index and "
-            "topics as columns"
+            f"the axes of the matrix of {metric} are {down or 'not'} and {across or 'not'} named, "
+            "or have several labels; expected runs as index and topics as columns"
         )
-    if down == names.TOPIC or across == names.RUN:
-        return frame.T
-    are_numbers = [
-        len(axis) > 0 and all(str(label).isdecimal() for label in axis)
-        for axis in (frame.index, frame.columns)
-    ]
-    if are_numbers == [True, False] and not down and not across:
-        raise BadInput(
-            f"the matrix of {metric} seems to have topics as index and runs as columns: the "
-            "index is "
-            f"{listed([str(label) for label in frame.index])} and the columns are "
-            f"{listed([str(label) for label in frame.columns])}; transpose it (.T), or, if this "
-            "is right, name its axes "
-            "with .rename_axis(index='run', columns='topic')"
-        )
-    return frame
+    return frame.T if down == names.TOPIC or across == names.RUN else frame
 
 
 def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
 ) -> Scores:
-    """Return the scores of nested dictionaries with metrics on any of three levels.
-
-    And runs above topics.
+    """Return the scores of nested dictionaries: metrics on any of three levels, runs above topics.
 
     metric: The only one, by its name here or in the tool.
     path: The file that they are from.
@@ -230,7 +180,7 @@ def scores_of_nested(
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
-                raise BadInput(f"{problem}; expected {FORMS}{_advice(middle)}")
+                raise BadInput(f"{problem}; expected {FORMS}; means have no topics")
             above = _label(first), _label(second)
             paths += [(*above, _label(third), value) for third, value in values.items()]
     if not paths:
@@ -268,46 +218,23 @@ def _scores_of_rows(
         raise BadInput(f"no score of {metric}; there are {', '.join(others)}")
     rows = [row for row in rows if row[2] in kept]
     runs, topics, measures, values = zip(*rows, strict=True)
-    for run, topic, measure, value in rows:
-        if isinstance(value, str | bytes):
-            raise BadInput(
-                f"{kept[measure]} of run {run!r} on topic {topic!r} is {value!r}, not a finite "
-                "number"
-            )
     labels = {"run": runs, "topic": topics, "metric": [kept[measure] for measure in measures]}
     return scores_of(labels, {"": values}, path, others=others)
 
 
-def _advice(values: Mapping[Any, Any]) -> str:
-    """Return the end of a message about measures without topics; '' if no key is a measure."""
-    if not any(is_measure(str(name)) or IR_SHAPE.fullmatch(str(name)) for name in values):
-        return ""
-    if any(isinstance(value, np.ndarray) for value in values.values()):
-        return "; an array has no topics: use Run.scores of ranx instead"
-    return "; these look like means over all topics (as of calc_aggregate of ir_measures): use iter_calc instead"
-
-
-def _record(record: Any, run: object) -> Iterator[Any]:
-    """Yield topic, measure and value of a record."""
-    if all(hasattr(record, name) for name in ("query_id", "measure", "value")):
-        topic, measure, value = record.query_id, record.measure, record.value
-    elif isinstance(record, tuple | list) and len(record) == 3:
+def _record(record: Any, run: object) -> tuple[str, str, Any]:
+    """Return topic, measure and value of a record."""
+    try:
         topic, measure, value = record
-    else:
+    except (TypeError, ValueError):
         raise BadInput(
             f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value"
-        )
-    yield from (str(topic), str(measure), value)
+        ) from None
+    return str(topic), str(measure), value
 
 
 def _of_ranx(scores: Any) -> Any:
-    """Return evaluated runs of ranx, alone, in a list or by name, as dictionaries.
-
-    Anything else as it is.
-
-    Raises BadInput: An object of ranx without scores by topic: a Report, a run that has not been
-        evaluated or has no name.
-    """
+    """Return evaluated runs of ranx as dictionaries, and anything else as it is."""
     listed_runs = [scores] if package_of(scores) == RANX else scores
     if isinstance(listed_runs, list | tuple) and listed_runs:
         if not all(package_of(run) == RANX for run in listed_runs):
@@ -349,7 +276,7 @@ def cube_from_scores(
     scores
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes
         named ``topic`` and
-        ``run``), missing cells NaN; rows may have two labels: system, and run or seed. Metric ->
+        ``run``), missing cells NaN. Metric ->
         run -> topic -> value; run -> topic -> measure ->
         value, as from pytrec_eval; run -> metric -> topic -> value, or evaluated Run objects, as of
         ranx; run -> records with query_id, measure and
@@ -368,9 +295,8 @@ def cube_from_scores(
     teams
         Run -> team.
     systems
-        Run -> system whose repetition it is, such as a model trained with several seeds; in data
-        frames, rows may have the labels system and seed
-        instead, and the runs are called ``system#seed``.
+        Run -> system whose repetition it is, such as a model trained with several seeds; in
+        tables with a column of seeds, runs are called ``system#seed``.
     topic_groups
         Topic -> group, such as a conversation: topics of one group are no independent draws.
     notify
@@ -417,13 +343,7 @@ def cube_from_scores(
 
 
 def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
-    """Return arrays, or lists of rows, of runs x topics as a data frame for each metric.
-
-    And other scores as they are.
-
-    Raises BadInput: An array without labels, or with another shape; labels of scores that have
-        their own.
-    """
+    """Return arrays of runs x topics as a data frame for each metric, other scores as they are."""
     by_metric = scores if isinstance(scores, Mapping) else {SCORE: scores}
     rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]
     if not rows or (runs is None and isinstance(rows[0], list)):

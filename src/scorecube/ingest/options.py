@@ -1,7 +1,4 @@
-"""Options of what is read into a collection.
-
-Which the commands evaluate and import and sweep files have: each declared once.
-"""
+"""Options of what is read into a collection, of commands and of sweep files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +30,7 @@ class CollectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of run files and judgements.
-
-    See `scorecube.read_rankings` and `scorecube.evaluate`.
-    """
+    """Options of run files and judgements, as of `read_rankings` and `evaluate`."""
 
     metrics: tuple[str, ...] = option_field(
         names.DEFAULT_METRICS, "Metric names, separated by commas.", convert=split_list

@@ -1,10 +1,7 @@
-"""Agreement of metrics with preferences of people, as scores: each metric is a run.
+"""Agreement of metrics with preferences of people, as scores: metrics are runs.
 
-Each pair of runs on a topic that people compared a topic.
-
-So every analysis of scores is one of agreement; the pairs of a topic are a topic group. Source:
-Sakai and Zeng 2021, ACM TOIS 39: the agreement
-rate of a pair is the share of its assessors that agree with the sign of the metric's difference.
+Topics are pairs of runs on a topic that people compared, which is their group (Sakai and Zeng 2021,
+ACM TOIS 39: the share of people that agree with the sign of the metric's difference).
 """
 
 from __future__ import annotations
@@ -31,17 +28,11 @@ NEITHER = ("", "tie", "neither", "=")
 EQUAL = 1e-12
 """Largest difference of equal scores, relative to the largest score of the metric and to 1."""
 KINDS = ("agreement", "agreement_half", "tied")
-"""Share of people that the metric agrees with.
-
-The same with half a person for each whose preference meets equal scores; equal scores.
-"""
+"""Share of people that agree; the same with half of them for equal scores; equal scores."""
 
 
 class Preference(NamedTuple):
-    """What some people said of two runs on a topic: one of the runs, or empty for neither.
-
-    And their number.
-    """
+    """What people said of two runs on a topic: the preferred one, or empty for neither."""
 
     topic: str
     run_a: str
@@ -51,13 +42,7 @@ class Preference(NamedTuple):
 
 
 def read_preferences(path: PathLike) -> list[Preference]:
-    """Read a table with the columns topic, run_a, run_b, preferred (one of the runs.
-
-    Or tie) and perhaps count.
-
-    Raises BadInput: As of `columns_of`; a preferred run that is neither of the two; a count that is
-        no positive number.
-    """
+    """Read a table of topic, run_a, run_b, preferred (a run, or tie) and perhaps count."""
     header = table_of_text(read_text(path), path).header
     has_count = "count" in [cell.strip().lower() for cell in header]
     preferences = []
@@ -147,10 +132,7 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
 def _votes(
     cube: xr.Dataset, preferences: Iterable[Preference]
 ) -> dict[tuple[str, str, str], list[float]]:
-    """Return for each topic and two of its runs, in order, the people that prefer the first.
-
-    The second, and neither.
-    """
+    """Return the people for the first, the second and neither run, by topic and pair."""
     known = {dim: labels_of(cube, dim) for dim in (names.RUN, names.TOPIC)}
     votes: dict[tuple[str, str, str], list[float]] = {}
     for one in preferences:

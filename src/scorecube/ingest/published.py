@@ -12,7 +12,7 @@ LEVELS = ("b", "a", "s")
 
 
 def ntcir_clir() -> dict[str, tuple[list[str], np.ndarray[tuple[int, int], np.dtype[np.int64]]]]:
-    """Return the topics and numbers of relevant documents of the four NTCIR collections in Sakai 2007, Tables 7-9.
+    """Return topics and numbers of relevant documents of Sakai 2007, Tables 7-9.
 
     Returns facts: Collection -> (topic ids, int64 (topic, 3) numbers of relevant documents at
         levels 1, 2, 3).

@@ -1,7 +1,4 @@
-"""Judgements: the dialects of TREC and NTCIR, NTCIREVAL's files by topic, tables of labels.
-
-And objects of other tools -> `Qrels`.
-"""
+"""Judgements: dialects of TREC and NTCIR, NTCIREVAL's files, tables, objects -> `Qrels`."""
 
 from __future__ import annotations
 
@@ -32,10 +29,7 @@ from scorecube.ingest.tables import is_json, label_of, parse_json
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
-"""Levels of early NTCIR collections: highly relevant, relevant, partially relevant.
-
-Not relevant.
-"""
+"""Levels of early NTCIR collections."""
 REL = ".rel"
 NO_CLASS = (b"0", b"-")
 LABELS = frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"])
@@ -135,7 +129,7 @@ def read_qrels(
             if is_of_run(fields):
                 problem += "; this is a line of a run file, not of judgements"
             elif len(fields) > width:
-                problem += f"; choose the form of the judgements to ignore further columns: {option('dialect', 'trec')}"
+                problem += f"; to ignore further columns: {option('dialect', 'trec')}"
             raise BadInput(problem, path, number)
     qrels = qrels_of_rows(
         path,
@@ -163,10 +157,7 @@ def read_qrels(
 
 
 def is_of_run(fields: Sequence[bytes]) -> bool:
-    """Return whether a line of six fields is one of a run: the second is Q0.
-
-    Or the sixth is no number.
-    """
+    """Return whether a line is one of a run: six fields, the last no number or Q0 the second."""
     return len(fields) == 6 and (fields[1].upper() == b"Q0" or number_in(fields[5]) is None)
 
 
@@ -238,7 +229,7 @@ def _rel_files(path: PathLike) -> list[Path]:
     if Path(path).is_dir():
         files = with_suffix(Path(path), REL)
         if not files:
-            problem = "no .rel files in this folder; judgements are one file, or a folder with NTCIREVAL's .rel files"
+            problem = "no .rel files in this folder; judgements are one file, or such a folder"
             raise BadInput(problem, path)
         return files
     is_other = Path(path).exists() or not bare_name(path).endswith(REL)
@@ -252,11 +243,7 @@ def _is_rel(path: Path) -> bool:
 
 
 def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
-    """Read judgements of one topic a file.
-
-    Called <topic>.rel or in a folder named after the topic: lines of document and level (L0, L1,
-    ...), which a class may follow.
-    """
+    """Read files of one topic: lines of document, level (L0, L1, ...) and perhaps a class."""
     origin: dict[str, Path] = {}
     parts = []
     for path in paths:
@@ -268,7 +255,10 @@ def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
         rows = list(field_lines(path))
         for number, fields in rows:
             if not 2 <= len(fields) <= 3 or not re.fullmatch(rb"L\d{1,3}", fields[1]):
-                problem = f"{shown(b' '.join(fields))[:60]!r} is not a line of a .rel file, which has a document and a level from L0 on"
+                line = shown(b" ".join(fields))[:60]
+                problem = (
+                    f"{line!r} is not a line of a .rel file: a document and a level, L0 to L127"
+                )
                 raise BadInput(problem, path, number)
         words = [fields[0] for _, fields in rows]
         levels, numbers = [fields[1] for _, fields in rows], [number for number, _ in rows]
@@ -288,12 +278,7 @@ def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
 
 
 def _of_table(path: PathLike, level_map: LevelMap | None) -> Qrels | None:
-    """Return the judgements of a table with the columns topic, document and label.
-
-    Such as those of BEIR, or of a file of JSON; None for other files.
-
-    Raises BadInput: Labels of several judges; a row without topic, document or label.
-    """
+    """Return the judgements of a table, such as of BEIR, or of JSON; None for other files."""
     try:
         text = "" if is_parquet(path) else read_text(path)
         if (

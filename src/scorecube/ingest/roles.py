@@ -1,14 +1,11 @@
-"""Columns of tables of scores: which headers name the run, the topic, ....
-
-And what each column is taken for.
-"""
+"""Columns of tables of scores: which headers name the run, the topic, and so on."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, TypedDict
+from typing import Any, NoReturn, TypedDict
 
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import PathLike
@@ -49,10 +46,7 @@ ROLES: dict[str, frozenset[str]] = {
 }
 """Role of a column -> its headers, as of `header_word`."""
 PYTERRIER_RUN = "name"
-"""Column of the run in a frame of PyTerrier's ``Experiment(perquery=True)``.
-
-A run column all the same if there is no other.
-"""
+"""Column of the run of PyTerrier's ``Experiment(perquery=True)``, if there is no other."""
 COUNTERS = _words("# id idx index level0 line no no. row unnamed:0") | {""}
 """Headers of columns that number the lines."""
 EXAMPLES = {
@@ -63,7 +57,10 @@ EXAMPLES = {
 """Role of a column that a table needs -> some of its headers."""
 TAKEN = "columns"
 """Beginning of a line about what columns were taken for."""
-FRAME = "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with perquery=True"
+FRAME = (
+    "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with "
+    "perquery=True"
+)
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""
 
@@ -95,7 +92,9 @@ def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
     """
     if others := columns.keys() - {f"{role}_column" for role in CHOSEN}:
         raise TypeError(f"unexpected argument {min(others)!r}")
-    return {role: name for role in CHOSEN if (name := columns.get(f"{role}_column")) is not None}  # type: ignore[misc]
+    given: dict[str, Any] = dict(columns)
+    names = {role: given.get(f"{role}_column") for role in CHOSEN}
+    return {role: name for role, name in names.items() if name is not None}
 
 
 def header_word(cell: str) -> str:
@@ -194,10 +193,7 @@ def _place(header: Sequence[str], name: str, role: str, where: Where) -> int:
 
 
 def _named(header: Sequence[str], at: Mapping[str, list[int]], metric: str) -> list[int]:
-    """Return the columns of a metric's name that have no role, exactly or else alike.
-
-    Without one, the column score.
-    """
+    """Return the columns of a metric's name that have no role; without one, the column score."""
     free = [k for k in range(len(header)) if not any(k in columns for columns in at.values())]
     exact = [k for k in free if header[k] == metric]
     alike = [k for k in free if header_word(header[k]) == header_word(metric)]

@@ -1,7 +1,4 @@
-"""Runs: TREC run files, NTCIREVAL's ranked lists by topic, predictions in JSON.
-
-And objects of other tools -> `RunLines`.
-"""
+"""Runs: TREC run files and NTCIREVAL's ranked lists by topic -> `RunLines`."""
 
 from __future__ import annotations
 
@@ -95,10 +92,7 @@ def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
 
 
 def _six_fields(path: PathLike) -> tuple[list[int], list[bytes]]:
-    """Return the numbers of the lines of a run file, and all their fields.
-
-    Refuse a line of another length.
-    """
+    """Return the line numbers of a run file and all fields; refuse lines of other lengths."""
     numbers, fields = [], []
     for number, line in field_lines(path):
         if len(line) != 6:
@@ -209,10 +203,7 @@ def with_suffix(folder: Path, suffix: str) -> list[Path]:
 
 
 def _ranked_lists(files: Iterable[Path]) -> list[Path]:
-    """Return the ranked lists among files; beside other lists.
-
-    An empty file is the list of a topic without documents.
-    """
+    """Return the ranked lists among files; beside others, an empty file is one, too."""
     named = [path for path in files if bare_name(path).endswith(RES)]
     first = {path: next(field_lines(path, may_be_empty=True), (0, [])) for path in named}
     lists = {path for path, (_, fields) in first.items() if len(fields) == 1}

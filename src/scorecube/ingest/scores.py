@@ -1,7 +1,4 @@
-"""Scores of any file or object in one tidy frame, a row a score.
-
-The collector that refuses what cannot be scores.
-"""
+"""Scores in one tidy frame, a row a score, and the collector that refuses what is none."""
 
 from __future__ import annotations
 
@@ -123,10 +120,7 @@ def _constant(label: str, n_rows: int) -> Any:
 
 
 def collections_of(columns: Sequence[Any]) -> Any:
-    """Return the names of collections that stand in one column or in several.
-
-    Hyphens stand between labels and for slashes.
-    """
+    """Return the names of collections that stand in one column or in several."""
     parts = [categories(cells) for cells in columns]
     texts = [np.asarray(part.categories, object)[part.codes] for part in parts]
     joined = categories([BETWEEN.join(row) for row in zip(*texts, strict=True)])
@@ -208,7 +202,7 @@ def collect(
         others = sorted({name for part in parts for name in part.others})
         for role, what in (("system", "systems"), ("collection", "collections")):
             if len({role in part.roles for part in parts}) > 1:
-                text = f"one file has a column of {what} and another none; give all files the same columns"
+                text = f"one file has a column of {what} and another none; give all the same"
                 raise BadInput(text, parts[0].path)
         frame = pd.concat(
             {role: pd.Series(_union([part.frame[role] for part in parts])) for role in LABELS}
@@ -292,7 +286,8 @@ def _repeated(parts: Sequence[Scores], frame: pd.DataFrame, row: int) -> BadInpu
         same &= (frame[role] == labels[role]).to_numpy()
     part, at = _place(parts, row)
     before, first = _place(parts, int(same.argmax()))
-    text = f"a second score of {labels['metric']} for run {labels['run']!r} on topic {labels['topic']!r}"
+    metric, run, topic = labels["metric"], labels["run"], labels["topic"]
+    text = f"a second score of {metric} for run {run!r} on topic {topic!r}"
     if labels["seed"]:
         text += f" with seed {labels['seed']!r}"
     if labels["gain"]:
@@ -322,10 +317,7 @@ def _of_two_groups(parts: Sequence[Scores], frame: pd.DataFrame) -> list[BadInpu
 
 
 def _with_runs(frame: pd.DataFrame, parts: Sequence[Scores]) -> pd.DataFrame:
-    """Return scores with the names of runs: the system and the seed of repetitions, ``a#1``.
-
-    Whose system is the run as it was read.
-    """
+    """Return scores with runs named by system and seed, ``a#1``, where these are repetitions."""
     pairs = frame[["run", "seed", "system"]].drop_duplicates().astype(str)
     if "system" in parts[0].roles:
         for run, same in pairs.groupby("run")["system"]:
@@ -354,10 +346,7 @@ def _with_runs(frame: pd.DataFrame, parts: Sequence[Scores]) -> pd.DataFrame:
 
 
 def _said(parts: Sequence[Scores]) -> tuple[list[str], list[str]]:
-    """Return what columns were taken for, and the notes.
-
-    Each with the files that it is about unless these are all.
-    """
+    """Return what columns were taken for and the notes, with files unless these are all."""
 
     def lines(of: Callable[[Scores], Sequence[str]], start: str) -> list[str]:
         about: dict[str, list[str]] = {}

@@ -133,13 +133,10 @@ BUILT_IN = {
     "trec_eval": "output of trec_eval -q, one file a run",
     "ir_measures": "output of ir_measures -q, one file a run",
     "nev": "output of NTCIREVAL, one file a run",
-    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run, or runs as outer names",
+    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
     "every_eval_ever": "samples of Every Eval Ever (JSON lines, or a table of them)",
     "lm_eval": "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
-    "inspect": "log of Inspect in JSON, with its samples, or the frame of its samples_df with EvalModel and EvalTask",
-    "autojudge": "results of runs by topic of autojudge-evaluate (run, measure, topic, value, or JSON lines), a file for each judge",
+    "inspect": "log of Inspect in JSON, or its samples_df with EvalModel and EvalTask",
+    "autojudge": "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
 }
-"""Formats of this package and their content, general ones first.
-
-They are tried from the last to the first.
-"""
+"""Formats of this package, general ones first; they are tried from the last."""

@@ -1,7 +1,4 @@
-"""Tables as they are stored: CSV and TSV, a JSON object a line, Parquet, and data frames.
-
-Cells by column, nothing known of them.
-"""
+"""Tables as they are stored: CSV, TSV, a JSON object a line, Parquet, and data frames."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class Table:
 
 
 def refuse(problems: Sequence[BadInput], number: int | None = None, end: str = "") -> None:
-    """Raise one error about all problems, if there are any.
-
-    It names the first and counts the others, up to `number`.
-    """
+    """Raise one error about all problems, if any: it names the first and counts the others."""
     if not problems:
         return
     lines = [problem.marked for problem in problems[:SHOWN]]
@@ -179,10 +173,7 @@ def delimiter_of(text: str) -> str:
 
 
 def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) -> Table:
-    """Return the table of objects with their lines.
-
-    A name that an object lacks is a missing cell (BadInput for other things).
-    """
+    """Return the table of objects with their lines; a name that one lacks is missing."""
     rows = list(records)
     wrong = [
         BadInput(f"an object is expected; found {kind_of(row)}", path, line)
@@ -247,10 +238,7 @@ def table_of_parquet(path: PathLike) -> Table:
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether something is a data frame of pandas.
-
-    Or of another library that shares its columns.
-    """
+    """Return whether something is a data frame, of pandas or of another library."""
     return isinstance(value, pd.DataFrame) or (
         hasattr(value, "columns") and hasattr(value, "__arrow_c_stream__")
     )
@@ -382,7 +370,7 @@ def problem_of(cell: Any) -> str:
     except ValueError:
         value = math.nan
     if math.isfinite(value):
-        return f"score {text!r} is not between {-LARGEST_SCORE:g} and {LARGEST_SCORE:g}; scale the scores"
+        return f"score {text!r} is not between -1e12 and 1e12; scale the scores"
     comma = DECIMAL_COMMA.fullmatch(text)
     point = f"; write it with a decimal point: {text.replace(',', '.')}" if comma else ""
     return f"score {text!r} is not a finite number{point}"

@@ -1,7 +1,4 @@
-"""Readers of the formats of this package.
-
-Each takes a `File` and returns its scores in a tidy frame.
-"""
+"""Readers of the formats of this package: `File` -> scores in a tidy frame."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scorecube.errors import BadInput, counted, option
-from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.files import bare_name
 from scorecube.ingest.logs import KEYS as AUTOJUDGE
 from scorecube.ingest.logs import (
     is_inspect_log,
@@ -45,10 +42,7 @@ Row = tuple[int, str, str, str, str]
 """Line, run ('' for that of the file's name), topic, measure and value."""
 RUNID, ALL, MEAN = "runid", "all", "amean"
 BASELINE = " (rel to. "
-"""In the name of a run that gdeval or ndeval compared with a baseline (-baseline).
-
-The numbers are then differences.
-"""
+"""In the name of a run that was compared with a baseline, whose numbers are differences."""
 
 
 def _one_run(
@@ -102,10 +96,7 @@ def _lines(file: File) -> Iterator[tuple[int, str]]:
 
 
 def read_trec_eval(file: File, metric: str | None) -> Scores:
-    """Return the output of ``trec_eval -q``: lines of measure, topic and value.
-
-    The line ``runid`` names the run, or else the file.
-    """
+    """Return the output of ``trec_eval -q``; the line ``runid`` names the run, or the file."""
     run, rows = "", list[Row]()
     for number, line in _lines(file):
         fields = line.split()
@@ -163,10 +154,7 @@ def split_ir_measures(line: str) -> list[str]:
 
 
 def _is_ir_line(fields: list[str]) -> bool:
-    """Return whether a line has the form of topic, measure and value.
-
-    Or that of a mean without ``-q``.
-    """
+    """Return whether a line has topic, measure and value, or measure and value of a mean."""
     if len(fields) not in (2, 3) or not IR_SHAPE.fullmatch(fields[-2]):
         return False
     # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
@@ -174,16 +162,13 @@ def _is_ir_line(fields: list[str]) -> bool:
 
 
 def read_ir_measures(file: File, metric: str | None) -> Scores:
-    """Return the output of ``ir_measures -q``: lines of topic, measure and value.
-
-    Or objects of JSON; the file is named after the run.
-    """
+    """Return the output of ``ir_measures -q``, which is named after the run."""
 
     def rows() -> Iterator[Row]:
         for number, line in _lines(file):
             fields = split_ir_measures(line)
             if len(fields) == 2 and _is_ir_line(fields):
-                text = "only means over all topics; run ir_measures with --by_query (-q) to get scores of topics"
+                text = "only means over all topics; run ir_measures with --by_query (-q)"
                 raise BadInput(text, file.path, number)
             if len(fields) != 3 or not IR_SHAPE.fullmatch(fields[1]):
                 what = f"{fields[1]!r} is not a measure" if len(fields) == 3 else repr(line[:40])
@@ -210,10 +195,7 @@ def _is_nev_line(fields: list[str]) -> bool:
 
 
 def read_nev(file: File, metric: str | None) -> Scores:
-    """Return the output of NTCIREVAL: lines of topic, measure with an equals sign, and value.
-
-    And comments; the file is named after the run.
-    """
+    """Return the output of NTCIREVAL, which is named after the run."""
 
     def rows() -> Iterator[Row]:
         for number, line in _lines(file):
@@ -239,16 +221,13 @@ def _is_nev(file: File) -> bool:
 
 
 def _gdeval(label: Callable[[str], str]) -> Callable[[File, str | None], Scores]:
-    """Return the reader of gdeval or of ndeval: a table of run, topic and measures.
-
-    With means and perhaps the output of further runs.
-    """
+    """Return the reader of gdeval or of ndeval: tables of run, topic and measures."""
 
     def read(file: File, metric: str | None) -> Scores:
         lines = file.text.split("\n")
         for number, line in enumerate(lines, 1):
             if BASELINE in line:
-                text = "differences to a baseline, not scores; run the tool without -baseline and -riskAlpha"
+                text = "differences to a baseline, not scores; run it without -baseline, -riskAlpha"
                 raise BadInput(text, file.path, number)
         header = lines[0].strip()
         # The header of a further run becomes a line of nothing, so that numbers of lines stay.
@@ -321,36 +300,20 @@ def _matrix(*, header: bool) -> Callable[..., Scores]:
 
 
 def read_nested(file: File, metric: str | None) -> Scores:
-    """Return the scores of dictionaries of pytrec_eval or ranx: those of a run.
+    """Return the scores of dictionaries of pytrec_eval or ranx.
 
-    Which the file is named after, or of runs by name.
+    They are those of a run, which the file is named after, or of runs by name.
     """
-    document: Any = file.json[0] or (file.json[1][0][1] if len(file.json[1]) == 1 else None)
-    depth = _depth(document, file.path)
-    if depth not in (2, 3):
-        raise BadInput(f"scores have {depth} names above them; {EXPECTED}", file.path)
+    document: Any = file.json[0] or (file.json[1][0][1] if len(file.json[1]) == 1 else {})
     name = re.sub(r"\.[^.]*$", "", bare_name(file.path))
+    inner = [
+        value for part in document.values() if isinstance(part, dict) for value in part.values()
+    ]
+    is_one = not any(isinstance(value, dict) for value in inner)
     try:
-        return scores_of_nested(document if depth == 3 else {name: document}, metric, file.path)
+        return scores_of_nested({name: document} if is_one else document, metric, file.path)
     except BadInput as error:
         raise BadInput(str(error), file.path) from None
-
-
-EXPECTED = "expected topic > measure > score in the file of a run, or run > topic > measure > score"
-
-
-def _depth(content: Any, path: PathLike, name: str = "") -> int:
-    """Return the number of names above each score (BadInput for different ones)."""
-    if not isinstance(content, Mapping):
-        if isinstance(content, str | list):
-            raise BadInput(f"{name} is no score; {EXPECTED}", path)
-        return 0
-    depths = {
-        _depth(part, path, f"{name} > {key}".removeprefix(" > ")) for key, part in content.items()
-    }
-    if len(depths) > 1:
-        raise BadInput(f"{name or 'the file'} has scores on several levels; {EXPECTED}", path)
-    return 1 + max(depths, default=0)
 
 
 def _is_nested(file: File) -> bool:

@@ -58,7 +58,6 @@ LABEL_STATISTIC: Final = "label_statistic"
 """Measure of agreement of labels: kappa, weighted_kappa, alpha or agreement."""
 N_LABELLED: Final = "n_labelled"
 """Number of topics with labels of the truth that means are corrected by."""
-SEGMENT: Final = "segment"  # one recorded block of a resampling run, in the order of recording
 
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"

@@ -150,10 +150,7 @@ class Qrels:
 
     @cached_property
     def document_numbers(self) -> list[dict[bytes, int]]:
-        """Number of each document by topic, in the order of ids as bytes.
-
-        (BadInput for a document that is judged twice).
-        """
+        """Number of each document by topic, by id as bytes (BadInput for one judged twice)."""
         ids: list[list[bytes]] = [[] for _ in self.topics]
         for topic, document in zip(self.topic_of.tolist(), self.documents, strict=True):
             ids[topic].append(document)
@@ -177,10 +174,7 @@ class Qrels:
 
     @cached_property
     def _tables(self) -> list[tuple[Any, Texts, IntArray]]:
-        """Sorted hashes of the documents of each topic, the documents in this order.
-
-        And their numbers.
-        """
+        """Sorted hashes of the documents of each topic, the documents, and their numbers."""
         tables = []
         for numbers in self.document_numbers:
             texts = Texts.of(list(numbers))
@@ -189,10 +183,7 @@ class Qrels:
         return tables
 
     def look_up(self, topic: int, documents: Texts) -> Int32Array:
-        """Return the numbers of documents in a topic, -1 for those that are not judged: int32.
-
-        (document,).
-        """
+        """Return the numbers of documents in a topic, int32 (document,); -1 if not judged."""
         hashes, judged, numbers = self._tables[topic]
         places = np.minimum(np.searchsorted(hashes, documents.hashes), len(hashes) - 1)
         found = np.full(len(documents), -1, np.int32)
@@ -214,20 +205,14 @@ class Qrels:
 
     @cached_property
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Level of each document, (topic, document); -1 if not judged.
-
-        Also behind the last document of a topic.
-        """
+        """Level of each document, (topic, document); -1 if not judged, or behind the last."""
         shape = len(self.topics), int(self.document_of.max(initial=-1)) + 2
         levels = np.full(shape, names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
 
     def document_keys(self) -> IntArray:
-        """Return hashes of the ids of documents, (topic, document).
-
-        0 behind the last document of a topic.
-        """
+        """Return hashes of the ids of documents, (topic, document); 0 behind the last."""
         keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
         digests = b"".join(blake2b(document, digest_size=8).digest() for document in self.documents)
         keys[self.topic_of, self.document_of] = np.frombuffer(digests, "<i8")

@@ -17,7 +17,7 @@ from scorecube.cli import program
 from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
-    "analyses", "analyses.plan", "design", "metrics",
+    "analyses", "design", "metrics",
     "report.views", "storage", "workflow",
 ]  # fmt: skip
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""

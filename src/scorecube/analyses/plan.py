@@ -33,18 +33,8 @@ NESTING = (names.SYSTEM, names.TOPIC_GROUP)
 class Plan:
     """All that determines a result: equal plans have equal results, bit for bit.
 
-    Parameters
-    ----------
-    analysis
-        Analysis with its options.
-    trials
-        Number of trials, at least 1.
-    seed
-        Seed, 0 .. 2**64 - 1.
-    cube_digest
-        Digest of the cube.
-    nesting
-        Digests of the systems of the runs and of the groups of the topics, of cubes with them.
+    trials, seed: At least 1; 0 .. 2**64 - 1.
+    nesting: Digests of the systems of the runs and of the groups of the topics, where there are any.
     """
 
     analysis: Analysis
@@ -86,16 +76,9 @@ class Plan:
 class PreparedPlan:
     """A plan with what its blocks and its result are computed from, from `make_plan`.
 
-    Parameters
-    ----------
-    plan
-        Analysis, trials, seed and digests.
-    cube
-        Scores (metric, gain, run, topic).
-    table
-        Of the cube, with the trials and the seed of the plan.
-    warnings
-        Warnings about the options, for the user.
+    cube: Scores (metric, gain, run, topic).
+    table: Of the cube, with the trials and the seed of the plan.
+    warnings: About the options, for the user.
     """
 
     plan: Plan
@@ -119,21 +102,9 @@ def make_plan(
 ) -> PreparedPlan:
     """Check options against a cube and return the prepared plan.
 
-    Parameters
-    ----------
-    cube
-        Scores (metric, gain, run, topic).
-    analysis
-        Analysis with its options.
-    trials
-        Number of trials, at least 1; None for the default of the analysis.
-    seed
-        Seed, 0 .. 2**64 - 1.
-
-    Returns
-    -------
-    plan
-        Plan with warnings and the prepared cube.
+    cube: Scores (metric, gain, run, topic).
+    trials: At least 1; None for the default of the analysis.
+    seed: 0 .. 2**64 - 1.
 
     Raises
     ------
@@ -157,11 +128,6 @@ def make_plan(
 
 def check_analysis(analysis: Any) -> None:
     """Refuse what is no analysis with its options, such as its name or its class.
-
-    Parameters
-    ----------
-    analysis
-        Argument of a user.
 
     Raises
     ------

@@ -129,7 +129,7 @@ def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
     medians = []
     for label, of in found.items():
         first, values = of[0], [answer.value for answer in of]
-        median, several = float(np.median(values)), counted(len(of), "collection")
-        clause = f"median of {several} ({number_range(values, first.form)})"
+        median, number = float(np.median(values)), counted(len(of), "collection")
+        clause = f"median of {number} ({number_range(values, first.form)})"
         medians.append(Answer(label, median, form=first.form, clause=clause, what=first.what))
     return medians

@@ -18,8 +18,8 @@ from scorecube.report.views import AGREEMENT, Answer, View
 
 WIDTH, LEGEND_COLUMNS = 7.2, 4
 _COLUMNS = (
-    "tau topics_low topics_high spearman tau_b tau_ap tau_low tau_high exceeds_one z p_value p_exact "
-    "n_runs tied_pairs concordant discordant bold=marked"
+    "tau topics_low topics_high spearman tau_b tau_ap tau_low tau_high exceeds_one z p_value "
+    "p_exact n_runs tied_pairs concordant discordant bold=marked"
 )
 _TAU = "tau=tau,topics_low,topics_high"
 METRICS = Table(

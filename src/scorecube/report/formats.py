@@ -257,7 +257,7 @@ def marked(text: str, form: str) -> str:
 
 
 def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataFrame:
-    """Return the columns of a table that are asked for, of an interval both limits; all for None."""
+    """Return the columns that are asked for, of an interval both limits; all for None."""
     if columns is None:
         return frame
     check_columns(frame, columns)

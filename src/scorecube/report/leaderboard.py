@@ -220,7 +220,7 @@ VIEW = View(
     answers={LEADERBOARD: answers},
     title=title,
     figure=figure,
-    reads="Points with limits; bars are rank sets; lines at the side groups that are not separated.",
+    reads="Points with limits; bars are rank sets; lines at the side are groups not separated.",
     by_metric=True,
 )
 BOARD = replace(

@@ -150,7 +150,9 @@ def html_table(frame: pd.DataFrame, label: str) -> Markup:
         for name, end in zip(cells.columns, ends, strict=True)
     )
     body = "".join(
-        f"<tr>{''.join(f'<td{end}>{escaped(cell)}</td>' for cell, end in zip(row, ends, strict=True))}</tr>"
+        "<tr>"
+        + "".join(f"<td{end}>{escaped(cell)}</td>" for cell, end in zip(row, ends, strict=True))
+        + "</tr>"
         for row in cells.rows
     )
     note = ""

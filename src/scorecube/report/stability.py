@@ -37,8 +37,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     at = {names.SIZE: np.inf, names.FUZZINESS: least}
     for row in labelled(RATES.frame(result), at):
         clause = (
-            f"with {row['ties']:.1%} ties and fuzziness {least:.0%}, on samples of {row['size']} of "
-            "these topics"
+            f"with {row['ties']:.1%} ties and fuzziness {least:.0%}, on samples of {row['size']} "
+            "of these topics"
         )
         yield Answer(row["label"], row["error_rate"], form=".1%", clause=clause, what="error rate")
 

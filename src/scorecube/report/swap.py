@@ -147,7 +147,7 @@ def sensitivity_bars(
 
 
 def size_curves(canvas: Any, result: xr.Dataset) -> None:
-    """Required difference by size, and log swap rates, a panel a metric (Voorhees, Buckley 2002)."""
+    """Required difference and log swap rates by size (Voorhees and Buckley 2002)."""
     from scorecube.report.drawing import FIGURE_SIZE, plain_log_labels, shades
 
     metrics, frame = labels_of(result, names.METRIC), RATES.frame(result)

@@ -154,6 +154,7 @@ def read_inspect(file: File, metric: str | None) -> Scores:
     of, listed = log.get("eval") or {}, log.get("samples")
     samples = [(k, each) for k, each in enumerate(listed or [], 1) if isinstance(each, Mapping)]
     unread = _names(samples, "id|epoch|scores")
+    scorers = dict.fromkeys(name for _, sample in samples for name in sample.get("scores") or ())
 
     def rows() -> Iterator[tuple[int, Row]]:
         for line, sample in samples:
@@ -164,7 +165,10 @@ def read_inspect(file: File, metric: str | None) -> Scores:
                 "seed": sample.get("epoch"),
             }
             scores = sample.get("scores")
-            for scorer, score in scores.items() if isinstance(scores, Mapping) else ():
+            if not isinstance(scores, Mapping):  # it ended with an error
+                yield from ((line, {**labels, "metric": name, SCORE: None}) for name in scorers)
+                continue
+            for scorer, score in scores.items():
                 value = score.get("value") if isinstance(score, Mapping) else score
                 several = value if isinstance(value, Mapping) else {"": value}
                 for name, each in several.items():

@@ -128,7 +128,7 @@ def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
 
 
 def _read_frames(frames: Mapping[str, pd.DataFrame]) -> Reading:
-    """Read a data frame of runs x topics, or of topics x runs if its axes say so, for each metric."""
+    """Read a data frame for each metric: runs x topics, or exchanged if its axes say so."""
     parts = {}
     for metric, frame in frames.items():
         down = _runs_down(frame, metric)

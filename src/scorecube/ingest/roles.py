@@ -58,8 +58,8 @@ EXAMPLES = {
 TAKEN = "columns"
 """Beginning of a line about what columns were taken for."""
 FRAME = (
-    "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics with "
-    "perquery=True"
+    "; or, for a data frame of runs x topics, pass {metric: data frame}; PyTerrier names topics "
+    "with perquery=True"
 )
 Where = tuple[()] | tuple[PathLike | None, int | None]
 """File and line of a header, for messages."""

@@ -338,8 +338,20 @@ def _is_autojudge(file: File) -> bool:
     )
 
 
+def _is_ir_measures(file: File) -> bool:
+    return all(_is_ir_line(split_ir_measures(line.strip())) for line in file.lines[:2])
+
+
+def _is_inspect(file: File) -> bool:
+    return is_inspect_log(file.names) or file.names >= {"eval_id", "sample_id", "id", "epoch"}
+
+
+SHARED = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
+"""Fields of samples of Every Eval Ever."""
+OF_A_RUN = ("trec_eval", "ir_measures", "nev")
+"""Formats whose files hold one run."""
 FORMATS = {
-    name: Format(name, BUILT_IN[name], fits, read, frozenset(options), name in ("trec_eval", "ir_measures", "nev"))
+    name: Format(name, BUILT_IN[name], fits, read, frozenset(options), name in OF_A_RUN)
     for name, fits, read, options in (
         (MATRIX, lambda file: is_matrix(file.rows), _matrix(header=True), ["transpose"]),
         (NUMBERS, lambda file: is_headerless(file.rows), _matrix(header=False), ["transpose"]),
@@ -347,12 +359,12 @@ FORMATS = {
         ("ndeval", _has_header_of(NDEVAL), _gdeval(str), []),
         ("gdeval", _has_header_of(GDEVAL), _gdeval(from_gdeval), []),
         ("trec_eval", _is_trec_eval, read_trec_eval, []),
-        ("ir_measures", lambda file: all(_is_ir_line(split_ir_measures(line.strip())) for line in file.lines[:2]), read_ir_measures, []),
+        ("ir_measures", _is_ir_measures, read_ir_measures, []),
         ("nev", _is_nev, read_nev, []),
         ("pytrec_eval", _is_nested, read_nested, []),
-        ("every_eval_ever", lambda file: file.names >= {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}, read_every_eval_ever, []),
+        ("every_eval_ever", lambda file: file.names >= SHARED, read_every_eval_ever, []),
         ("lm_eval", lambda file: is_lm_eval(file.names), read_lm_eval, []),
-        ("inspect", lambda file: is_inspect_log(file.names) or file.names >= {"eval_id", "sample_id", "id", "epoch"}, read_inspect, []),
+        ("inspect", _is_inspect, read_inspect, []),
         ("autojudge", _is_autojudge, read_autojudge, []),
     )
 }  # fmt: skip

@@ -62,7 +62,7 @@ class Bootstrap(PairTest):
     ) -> None:
         units, (reached, needed) = table.units[cell], counted_in
         counts = table.once("counts", lambda: drawn_counts(table, 0, table.trials)[0])
-        n, sums = float(units.shape[1]), units @ counts
+        n, sums = float(units.shape[1]), self.sums(table, cell, counts)
         # Pairs that vary most first: their trials decide what is needed.
         order = np.argsort(-np.var(units[pairs[0]] - units[pairs[1]], axis=1), kind="stable")
         room = np.empty((min(TILE, len(order)), counts.shape[1]))

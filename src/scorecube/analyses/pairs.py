@@ -39,6 +39,8 @@ REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted."""
 TILE = 24
 """Pairs that are tested together; results do not depend on it."""
+KEPT_BYTES = 2**28
+"""Most memory of sums that blocks share."""
 PAIR_BYTES, VALUE_BYTES = 480, 136
 """Memory of making the result, for each pair and for each pair and cell; measured."""
 
@@ -211,6 +213,15 @@ class PairTest(OfPairs):
 
         counted_in: reached, int32 (pair,), and needed, float64 (rank,), which holds 0.
         """
+
+    def sums(self, table: Table, cell: int, drawn: FloatArray) -> FloatArray:
+        """Return sums of scores over resamples, float64 (run, trial): of all blocks if few.
+
+        drawn: float64 (unit, trial): how often a unit is drawn, or its sign.
+        """
+        if 8.0 * table.scores.shape[0] * len(table.runs) * table.trials > KEPT_BYTES:
+            return np.asarray(table.units[cell] @ drawn)
+        return table.once(f"sums {cell}", lambda: np.asarray(table.units[cell] @ drawn))
 
     def unit_of_needed(self, table: Table) -> FloatArray:
         """Return the size of a difference of 1 in `needed`, float64 (cell,)."""

@@ -46,7 +46,7 @@ class Randomisation(PairTest):
     ) -> None:
         units, (reached, needed) = table.units[cell], counted_in
         signs = table.once("signs", lambda: drawn_signs(table))
-        sums, totals = units @ signs, units.sum(axis=1)
+        sums, totals = self.sums(table, cell, signs), units.sum(axis=1)
         room = np.empty((min(TILE, len(reached)), signs.shape[1]))
         for low in range(0, len(reached), TILE):
             place = slice(low, low + TILE)

@@ -31,7 +31,8 @@ def cube_of(differences: Any, metric: str = "score", name: str = "ours") -> xr.D
     base = np.random.default_rng(1).uniform(0.3, 0.6, len(differences)).round(3)
     rows = {"base": base, name: base + differences, "other": base[::-1]}
     topics = [f"t{k:03d}" for k in range(len(base))]
-    return sc.cube_from_scores({metric: pd.DataFrame(rows, topics).T})
+    cube: xr.Dataset = sc.cube_from_scores({metric: pd.DataFrame(rows, topics).T})
+    return cube
 
 
 def noisy(mean: float, n: int = N, sd: float = 0.01) -> Any:
@@ -56,11 +57,15 @@ def with_gap(run: str = "ours") -> Cubes:
 def repeated(*means: float) -> Cubes:
     """Return two systems of three seeds each; of one the seeds differ from the other by these means."""
     base = np.random.default_rng(3).uniform(0.3, 0.6, N)
-    index = pd.MultiIndex.from_product([["base", "ours"], ["1", "2", "3"]], names=["system", "seed"])  # fmt: skip
-    chance = np.random.default_rng(4)
-    rows = base + np.array([0.0, 0.0, 0.0, *means])[:, np.newaxis] + 0.01 * chance.standard_normal((6, N))  # fmt: skip
-    topics = [f"t{k:03d}" for k in range(N)]
-    return {"a": sc.cube_from_scores({"score": pd.DataFrame(rows.clip(0).round(4), index, topics)})}
+    chance = np.random.default_rng(4).standard_normal((6, N))
+    rows = base + np.array([0.0, 0.0, 0.0, *means])[:, np.newaxis] + 0.01 * chance
+    runs = [(system, seed) for system in ("base", "ours") for seed in "123"]
+    table = [
+        {"system": system, "seed": seed, "topic": f"t{k:03d}", "score": score}
+        for (system, seed), scores in zip(runs, rows.clip(0).round(4), strict=True)
+        for k, score in enumerate(scores)
+    ]
+    return {"a": sc.cube_from_scores(pd.DataFrame(table))}
 
 
 def turned(cubes: Cubes) -> Cubes:

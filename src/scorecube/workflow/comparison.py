@@ -233,8 +233,8 @@ def _check_names(
             )
     for name in weights:
         if name not in cubes:
-            known = nearest(name, list(cubes))
-            raise BadName(f"no collection {name!r}; nearest: {known}", option="weights")
+            near = nearest(name, list(cubes))
+            raise BadName(f"no collection {name!r}; nearest: {near}", option="weights")
 
 
 def _differences(
@@ -326,7 +326,7 @@ def _dataset(rows: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> xr.Datas
     lacking = UNKNOWN | {"reason": "no such cell"}
     table = [rows.get(key, lacking) for key in product(collections, metrics, gains)]
     labels = (collections, metrics, gains)
-    coords = {dim: np.array(each, object) for dim, each in zip(dims, labels, strict=True)}
+    coords = {dim: np.array(values, object) for dim, values in zip(dims, labels, strict=True)}
     result = xr.Dataset(coords=coords)
     for name, (meaning, unit, role) in VARIABLES.items():
         values = np.array([row[name] for row in table], object if role == "label" else None)

@@ -209,8 +209,8 @@ def _values(table: Table, options: Options, where: str) -> dict[str, Any]:
     values = {}
     for key, value in table.items():
         if key not in options:
-            known = nearest(key, list(options))
-            raise BadInput(f"unknown setting {key!r}; the nearest known ones are: {known}", where)
+            near = nearest(key, list(options))
+            raise BadInput(f"unknown setting {key!r}; the nearest known ones are: {near}", where)
         try:
             values[key] = options[key].read(value)
         except ScorecubeError as error:
@@ -288,8 +288,8 @@ def _filled(value: Any, match: Path, where: str) -> Any:
     }
     for name in re.findall(r"\{([^{}]*)\}", value):
         if name not in fields:
-            known = ", ".join(fields)
-            raise BadInput(f"{value!r}: unknown field in braces; known are {known}", where)
+            fitting = ", ".join(fields)
+            raise BadInput(f"{value!r}: unknown field in braces; known are {fitting}", where)
     return re.sub(r"\{(\w+)\}", lambda name: fields[name[1]], value)
 
 
@@ -298,8 +298,8 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
     constant = dict(table)
     name, grid = constant.pop("name", None), constant.pop("grid", {})
     if name not in registry.names():
-        known = nearest(str(name), list(registry.names()))
-        raise BadInput(f"unknown analysis {name!r}; the nearest known ones are: {known}", where)
+        near = nearest(str(name), list(registry.names()))
+        raise BadInput(f"unknown analysis {name!r}; the nearest known ones are: {near}", where)
     if not (isinstance(grid, dict) and all(isinstance(value, list) for value in grid.values())):
         raise BadInput(f"grid = {shown(grid)}; expected lists of values by setting", where)
     kind = registry.load(name)

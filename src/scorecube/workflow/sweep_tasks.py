@@ -140,7 +140,9 @@ def tasks_of(
     several = []
     for place, entry in enumerate(entries):
         patterns = entry.collections
-        chosen = [name for name in sources if any(fnmatchcase(name, each) for each in patterns)]
+        chosen = [
+            name for name in sources if any(fnmatchcase(name, pattern) for pattern in patterns)
+        ]
         if not chosen:
             raise BadPlan(
                 f"{entry.analysis.name}: no collection matches {', '.join(patterns)}; "
@@ -323,19 +325,19 @@ def stored_digest(collection: Collection, entry: Entry, request: str) -> str:
 
 def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
     """Return how many collections and results of tasks are in the study at a path."""
-    known = {name for task in tasks for name in task.collections}
+    swept = {name for task in tasks for name in task.collections}
     wanted = sum(len(task.entries) for task in tasks)
     there, results = set[str](), 0
     if exists(path):
         study = open_study(path)
-        there = known.intersection(study)
+        there = swept.intersection(study)
         for task in tasks:
             for entry in task.entries.values() if there.issuperset(task.collections) else ():
                 first = study[task.collections[0]]
                 request = request_of(study, task.collections, entry)
                 some = first.result_attributes(entry.analysis.name)
                 results += bool(stored_digest(first, entry, request) if request else some)
-    collections = counted(len(known), "collection")
+    collections = counted(len(swept), "collection")
     stored = f"{results:,} of {counted(wanted, 'result')} stored"
     return f"{len(there):,} of {collections} read, {stored}"
 

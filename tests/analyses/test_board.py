@@ -13,11 +13,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.plan import cube_digest, make_plan
-from scorecube.collection import rows, schema
+from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadName, BadPlan
 from scorecube.report.results import answers
-from scorecube.storage import datasets, encoding
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 
@@ -142,28 +140,6 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert "code & news & web" in latex.stdout
     scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
     assert (tmp_path / "board.svg").stat().st_size > 1000
-
-
-def test_collections_that_are_large_together_are_read_on_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each fits into memory by itself; a stored chunk holds three of the six runs, a part that is read at a time without chunks one."""
-    cubes = {name: cube_of(np.tile(scores_of(name), 8)) for name in SIZES}
-    limit = 5 * max(cube.nbytes for cube in cubes.values()) // 4
-    expected = make_plan(sc.join_collections(cubes), sc.Board(), trials=9, seed=1).plan.cube_digest
-    for name, cube in cubes.items():
-        with monkeypatch.context() as patched:
-            patched.setattr(encoding, "MAX_CHUNK_BYTES", 3 * 8 * cube.sizes["topic"])
-            sc.open_study(tmp_path / "s", mode="a").add(name, cube=cube)
-    for module in (datasets, schema):
-        monkeypatch.setattr(module, "MAX_LOADED_BYTES", limit)
-    monkeypatch.setattr(datasets, "MAX_DIRECT_BYTES", 0)
-    monkeypatch.setattr(rows, "AT_ONCE", 1)
-    study = sc.open_study(tmp_path / "s")
-    assert study["web"].cube["score"].variable._in_memory
-    joined = sc.join_collections({name: study[name].cube_among(len(SIZES)) for name in SIZES})
-    assert not rows.is_loaded(joined)
-    assert cube_digest(joined) == expected
 
 
 def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorecube: Cli) -> None:

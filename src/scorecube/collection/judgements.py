@@ -67,10 +67,7 @@ class Texts(Sequence[bytes]):
         return values
 
     def equal(self, other: Texts) -> Any:
-        """Return whether texts are equal to others, one by one; of one other, whether all are.
-
-        Bool (text,).
-        """
+        """Return whether texts are equal to others, or each to one other: bool (text,)."""
         lengths = self.stops - self.starts
         same = lengths == other.stops - other.starts
         for number in range(-(-min(int(lengths.max(initial=0)), LONG) // 8)):

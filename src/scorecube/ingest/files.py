@@ -37,9 +37,7 @@ PACKED = (
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files of paths, directories and globs, sorted within each.
-
-    Without hidden files in directories.
+    """Return the files of paths, directories (but hidden ones) and globs, sorted within each.
 
     Raises BadInput: A path that does not exist, a glob or a directory without files.
     """
@@ -66,9 +64,7 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 
 
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a file without a byte order mark.
-
-    Decompressed if its first bytes are those of gzip.
+    """Return the content of a file, decompressed if it is gzip, without a byte order mark.
 
     path: The file; it is opened once, so that it may be a pipe.
     may_be_empty: Whether a file without content is valid.

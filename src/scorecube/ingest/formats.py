@@ -17,9 +17,7 @@ _registered: dict[str, Format] = {}
 
 
 def register_format(added: Format) -> None:
-    """Add a format to those that can be read, or replace an added format of the same name.
-
-    It is tried before all others.
+    """Add a format, which is tried before all others, or replace an added one of its name.
 
     Raises BadName: The name of a format of this package.
     """
@@ -53,10 +51,7 @@ def load_format(name: str) -> Format:
 
 
 def detect(file: File | PathLike) -> str:
-    """Return the name of a file's format, detected from its content.
-
-    (BadInput for an unknown one).
-    """
+    """Return the name of a file's format, found from its content (BadInput for none)."""
     known = file if isinstance(file, File) else File.read(file)
     of_parquet = (LONG, "every_eval_ever", "inspect")
     for name in reversed(list(layouts()) if known.text else of_parquet):
@@ -177,10 +172,7 @@ def _check_options(
 
 
 def _refuse_two_matrices(parts: Sequence[Scores]) -> None:
-    """Refuse two matrices of one metric (BadPlan), and matrices of different runs or topics.
-
-    (BadInput).
-    """
+    """Refuse matrices of one metric (BadPlan), or of other runs or topics (BadInput)."""
     from scorecube.ingest.scores import refuse_other_axes
 
     metrics: dict[str, Scores] = {}

@@ -18,9 +18,7 @@ class RunLabels(NamedTuple):
 
 
 def read_run_labels(path: PathLike) -> RunLabels:
-    """Read a CSV file with the header ``run,team``, ``run,system`` or both.
-
-    In any order and case; further columns are ignored.
+    """Read a CSV file with the columns run, and team or system or both.
 
     Raises BadInput: A header without run, or without both others; a line without run or team; a run
         with two teams or systems.

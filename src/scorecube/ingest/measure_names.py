@@ -113,9 +113,7 @@ def from_ir_measures(measure: str) -> str:
 
 
 def from_pyterrier(measure: str) -> str:
-    """Return the name here of a measure in PyTerrier's frames.
-
-    Which has the name of trec_eval or of ir_measures.
+    """Return the name here of a measure of trec_eval or ir_measures, as PyTerrier has them.
 
     Examples
     --------
@@ -168,9 +166,7 @@ def canonical(label: str) -> str:
 
 
 def is_measure(name: str) -> bool:
-    """Return whether a name is that of a measure here, of trec_eval, or of ranx (``ndcg@10``.
-
-    ``mrr``).
+    """Return whether a name is that of a measure here, of trec_eval or of ranx.
 
     Examples
     --------
@@ -191,9 +187,7 @@ def is_measure(name: str) -> bool:
 
 
 def metric_of_file(path: PathLike) -> str:
-    """Return the metric that a file name stands for, as ``p10.csv`` for ``P@10``.
-
-    Or the name without extensions.
+    """Return the metric that a file name stands for, or the name without extensions.
 
     Examples
     --------

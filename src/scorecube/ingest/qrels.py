@@ -222,10 +222,7 @@ def _of_object(qrels: Any, path: str, level_map: LevelMap | None) -> Qrels:
 
 
 def _rel_files(path: PathLike) -> list[Path]:
-    """Return the .rel files of a path, a folder or a glob; none for a file in another form.
-
-    (BadInput for a folder without .rel files).
-    """
+    """Return the .rel files of a path (BadInput for a folder without); none for another file."""
     if Path(path).is_dir():
         files = with_suffix(Path(path), REL)
         if not files:
@@ -337,10 +334,7 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 def _of_ir_datasets(qrels: Any) -> Any:
-    """Return the judgements of a name such as ``ir_datasets:vaswani``; anything else as it is.
-
-    (BadInput for a name that is not known).
-    """
+    """Return the judgements of ``ir_datasets:NAME`` (BadInput for none), others as they are."""
     start, _, name = str(qrels).partition(":")
     if not is_path(qrels) or start not in IR_DATASETS or not name:
         return qrels

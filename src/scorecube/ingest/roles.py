@@ -98,9 +98,7 @@ def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
 
 
 def header_word(cell: str) -> str:
-    """Return the header of a column as `ROLES` has it: small letters without blanks.
-
-    Hyphens and low lines.
+    """Return a header as `ROLES` has it: without blanks, hyphens, low lines and capitals.
 
     Examples
     --------

@@ -166,9 +166,7 @@ def _rows_of_frame(
 
 
 def runs_of_objects(path: PathLike, judged: Collection[str]) -> list[RunLines]:
-    """Return the runs in a file of JSON, ``{topic: {document: score}}`` or predictions of MTEB.
-
-    Or in a table in Parquet.
+    """Return the runs in JSON, ``{topic: {document: score}}`` or of MTEB, or in Parquet.
 
     Predictions are ``{subset: {split: {query: {document: score}}}}`` beside ``mteb_model_meta``,
     which names the model

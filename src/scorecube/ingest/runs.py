@@ -119,10 +119,7 @@ class RankedLists:
 
 
 def read_lists(source: RankedLists) -> RunLines:
-    """Read the ranked lists of a run, a document a line, which keep the order of the file.
-
-    (BadInput for a line of several fields, or an empty one).
-    """
+    """Read the ranked lists of a run, a document a line (BadInput for other lines)."""
     topics: list[bytes] = []
     documents: list[bytes] = []
     numbers: list[int] = []
@@ -150,9 +147,7 @@ def read_lists(source: RankedLists) -> RunLines:
 def run_sources(
     runs: Any, topics: Iterable[str], *, with_ranks: bool = False
 ) -> list[Path | RankedLists | RunLines]:
-    """Return the sources of runs: run files, ranked lists by topic, grouped by run.
-
-    And runs in memory.
+    """Return the sources of runs: run files, ranked lists by run, and runs in memory.
 
     Of a folder with ranked lists, in it or in its subfolders, only these are read. A .res file
     whose first line is that of a run file is one.
@@ -255,10 +250,7 @@ class FileJudge:
     duplicates: str
 
     def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun | BadInput:
-        """Return the levels of one run, or what is wrong with it.
-
-        So that one message names all bad files.
-        """
+        """Return the levels of one run, or what is wrong with it, for a message about all."""
         try:
             if isinstance(source, RunLines):
                 lines = source
@@ -280,10 +272,7 @@ class FileJudge:
 
 
 def good_runs(judged: Iterable[JudgedRun | BadInput]) -> list[JudgedRun]:
-    """Return the runs of files that were read; what is wrong with the others is one error.
-
-    (BadInput).
-    """
+    """Return the runs that were read; what is wrong with others is one error (BadInput)."""
     results = list(judged)
     refuse([each for each in results if isinstance(each, BadInput)])
     return [each for each in results if isinstance(each, JudgedRun)]

@@ -53,10 +53,7 @@ class File:
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """Cells of these lines between commas, tabs or semicolons.
-
-        No row of JSON and of Parquet.
-        """
+        """Cells of these lines between commas, tabs or semicolons; none of JSON and Parquet."""
         from scorecube.ingest.tables import delimiter_of, is_json, split_cells
 
         if not self.text or is_json(self.text):
@@ -65,10 +62,7 @@ class File:
 
     @cached_property
     def json(self) -> tuple[Any, list[tuple[int, Any]]]:
-        """Object, and records with their lines, see `scorecube.ingest.tables.parse_json`.
-
-        Nothing of other files.
-        """
+        """Object, and records with their lines, as of `parse_json`; nothing of other files."""
         from scorecube.ingest.tables import is_json, parse_json
 
         return parse_json(self.text, self.path) if is_json(self.text) else (None, [])

@@ -187,9 +187,7 @@ def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) 
 
 
 def table_of_frame(frame: Any, path: PathLike | None = None) -> Table:
-    """Return the table of a data frame of pandas or another library.
-
-    Named labels of its rows are columns.
+    """Return the table of a data frame; named labels of its rows are columns.
 
     Raises BadInput: A frame that needs pyarrow, which is not installed.
     """
@@ -254,9 +252,7 @@ Records = list[tuple[int, Any]]
 
 
 def parse_json(text: str, path: PathLike | None) -> tuple[Any, Records]:
-    """Return the content of a text of JSON: an object, and no records; or None.
-
-    And the records of a list or of lines.
+    """Return an object of JSON and no records, or None and the records of a list or of lines.
 
     Raises BadInput: What is no JSON, with its line; an object with two values of one name.
     """
@@ -304,10 +300,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns_of(path: PathLike, names: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
-    """Yield the line and the cells of some columns of a CSV file, whose header may have others.
-
-    (BadInput without one of them).
-    """
+    """Yield the line and the cells of some columns of a CSV file (BadInput without one)."""
     table = table_of_text(read_text(path), path)
     words = [header_word(cell) for cell in table.header]
     if any(words.count(header_word(name)) != 1 for name in names):

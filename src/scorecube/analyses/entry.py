@@ -1,4 +1,4 @@
-"""Scores on their way into a table: collections by name, means over repetitions, complete topics."""
+"""Scores on their way into a table: collections by name, repetitions, complete topics."""
 
 from __future__ import annotations
 

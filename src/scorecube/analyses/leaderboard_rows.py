@@ -1,4 +1,4 @@
-"""Rows of leaderboards: means with limits, ranks with sets and groups, differences from a baseline."""
+"""Rows of leaderboards: means with limits, ranks, groups, differences from a baseline."""
 
 from __future__ import annotations
 

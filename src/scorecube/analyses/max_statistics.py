@@ -1,4 +1,4 @@
-"""Step-down max-T over pairs of systems, on the exact grid: what max-T tests and leaderboards count.
+"""Step-down max-T over pairs of systems, on the exact grid, of max-T tests and leaderboards.
 
 The statistic of a pair is the moderated t (Smyth 2004, Statistical Applications in Genetics and
 Molecular Biology 3, article 3): its squared standard error is the weighted mean of its own and the

@@ -43,7 +43,7 @@ _TRIALS = """
     p_single | p_value | 1 | p-value of the pair by itself, by Student's t, two-sided
     moderated_error | standard_error:mean_difference | score | moderated standard error
     [metric gain alpha]
-    estimated_difference | estimate | score .2f | largest difference where the statistic ranks B alpha
+    estimated_difference | estimate | score .2f | largest difference at rank B alpha
     critical_value | statistic | 1 | moderated |t| that is exceeded with probability alpha
     critical_difference | estimate | score | range of means exceeded with probability alpha
     own_error_pairs | count | pairs | pairs that only their own errors would separate (t, Holm)

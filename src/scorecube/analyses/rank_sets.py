@@ -29,7 +29,7 @@ def rank_sets(
     trials: int = 10_000,
     seed: int = 1,
 ) -> xr.Dataset:
-    """Return the rank sets of systems with normally distributed estimates, as of a public leaderboard.
+    """Return the rank sets of systems with normal estimates, such as those of a leaderboard.
 
     The estimand is the rank of each system's true value, 1 for the largest. The method is step-down
     max-T over all differences (Mogstad, Romano, Shaikh and Wilhelm 2024, with known covariance).
@@ -93,7 +93,7 @@ def rank_sets(
 
 
 def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[Any, Any]:
-    """Return the covariance as a matrix, and a factor F with F F' equal to it; BadPlan for others."""
+    """Return the covariance as a matrix, and a factor F of it, F F'; BadPlan for others."""
     n = len(values)
     if values.ndim != 1 or n < 2 or not np.isfinite(values).all():
         raise BadPlan("rank sets need 2 or more estimates, all of them finite")

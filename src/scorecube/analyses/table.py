@@ -191,7 +191,7 @@ class Table:
         return np.asarray((self.scores[..., part.units] * sizes).sum(axis=-1) / sizes.sum())
 
     def samples(self, scores: FloatArray) -> list[Sample]:
-        """Return scores of a system, or differences, (unit,), by collection: sums, sizes, weight."""
+        """Return scores or differences, (unit,), by collection: sums, sizes, weight."""
         samples = []
         for part in self.strata:
             sizes = self.sizes[part.units]

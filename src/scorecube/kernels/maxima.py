@@ -1,4 +1,4 @@
-"""Largest statistics over pairs of runs, trial by trial: what step-down max-T needs of each block."""
+"""Largest statistics over pairs of runs, trial by trial, of step-down max-T."""
 
 from __future__ import annotations
 

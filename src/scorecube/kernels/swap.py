@@ -1,4 +1,4 @@
-"""Counts of the swap method: how both samples of a trial order each pair of runs, by the difference on the first."""
+"""Counts of the swap method: how both samples of a trial order each pair of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scorecube.kernels.jit import compiled
 
 IntArray = NDArray[Any]
 CLASSES = 3
-"""What becomes of a difference: the same order on both samples, a tie on one of them, opposite orders."""
+"""What becomes of a difference: the same order on both samples, a tie on one, opposite orders."""
 COUNTS_AT_ONCE = 2**13
 """Counts of trials that are added to together: they stay in the first-level cache."""
 LANES = 256
@@ -28,9 +28,10 @@ def count_orders(
     sums: float64 (run, half, trial): sums of scores over both topic samples, integers.
     units_per_bin: Width of a bin in the unit of these sums.
     tolerance: Largest absolute difference of two sums that is a tie.
-    counted: int32 (trial, 3 * bin + 1), added to: by bin of the absolute difference on the first sample the pairs
-        with the same order on both, those with a tie on exactly one, and those with opposite orders; last the
-        pairs with ties on both, which are counted nowhere else. The last bin has no upper limit.
+    counted: int32 (trial, 3 * bin + 1), added to: by bin of the absolute difference on the first
+        sample the pairs with the same order on both, those with a tie on exactly one, and those
+        with opposite orders; last the pairs with ties on both, which are counted nowhere else. The
+        last bin has no upper limit.
     """
     n_runs, _, n_trials = sums.shape
     width = counted.shape[1]
@@ -85,7 +86,11 @@ def orders(counted: IntArray) -> Orders:
 
 
 def count_and_swaps(counted: IntArray, two_ties_are_swaps: bool) -> tuple[IntArray, IntArray]:
-    """Return comparisons and swaps, int64 (..., bin): all but those that both samples order alike, and by Fig. 1 of Sakai 2005 those tied on both."""
+    """Return comparisons and swaps, int64 (..., bin).
+
+    Swaps are all but those that both samples order alike, and by Fig. 1 of Sakai 2005 those that
+    are tied on both.
+    """
     same, tied, opposite, both_tied = orders(counted)
     swaps = tied + opposite
     count = same + swaps

@@ -1,6 +1,7 @@
 """Statistics of pairs of runs in every resample, and in how many they reach the observed one.
 
-On the exact grid sums of resamples, also of squares, are integers: they have the same bits for any matrix product, and so have the statistics, elementwise.
+On the exact grid sums of resamples, also of squares, are integers: they have the same bits for any
+matrix product, and so have the statistics, elementwise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from scorecube.kernels.arrays import Float64Array1, Float64Array2, Int32Array1, 
 from scorecube.kernels.jit import compiled
 
 ROUNDING = 1e-12
-"""Relative difference up to which statistics tie, and share of a sum of squares below which what is left of it is rounding."""
+"""Relative difference up to which statistics tie, and share of a sum of squares below which what is
+left of it is rounding."""
 
 CHUNK = 128
 """Trials that are searched together."""
@@ -94,7 +96,10 @@ def absolute(
     statistics: Float64Array2,
     reached: Int32Array1,
 ) -> None:
-    """Write absolute differences of sums, and count those that reach the observed one; arguments are those of `studentised`."""
+    """Write absolute differences of sums, and count those that reach the observed one.
+
+    Arguments are those of `studentised`.
+    """
     first, second = pairs
     for pair in range(edges.shape[0]):
         x, y = sums[first[pair]], sums[second[pair]]
@@ -131,7 +136,9 @@ def differences_at(
     wanted: Float64Array1,
     found: Float64Array1,
 ) -> None:
-    """Write the absolute difference of sums, less the centre, in the first trial whose statistic ties with the wanted one.
+    """Write the absolute difference of sums, less the centre, in a trial with a wanted statistic.
+
+    It is the first trial whose statistic ties with that.
 
     wanted: float64 (pair,): a statistic of each pair.
     found: float64 (pair,), written; other arguments are those of `studentised`.

@@ -1,7 +1,7 @@
 """Randomised Tukey HSD: permutations of runs within topics, and ranges of run sums.
 
-Four topics are shuffled together: each step of a shuffle waits for the one before, but not for those of other topics. Topics are filled up to a multiple of
-four with topics without scores.
+Four topics are shuffled together: each step of a shuffle waits for the one before, but not for
+those of other topics. Topics are filled up to a multiple of four with topics without scores.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def permutations(
 
 
 def null_ranges(scores: Float64Array3, key: UInt64Array1, start: int, stop: int) -> Float64Array2:
-    """Return the ranges of the sums of runs over topics, each of which is permuted anew in each trial start .. stop-1.
+    """Return the ranges of the sums of runs over topics, permuted anew in each trial.
 
     scores: float64 (topic, cell, run), in units, so that sums are exact.
     key: uint64 (2,): stream key.
@@ -84,7 +84,10 @@ def _null_ranges(
     room: tuple[Int32Array2, Float64Array2, Float64Array2],
     ranges: Float64Array2,
 ) -> None:
-    """Write the result of `null_ranges`; `chosen` are the half words of `words`, and `room` is overwritten."""
+    """Write the result of `null_ranges`; `chosen` are the half words of `words`.
+
+    `room` is overwritten.
+    """
     n_topics, n_cells, n_runs = scores.shape
     places, rest, sums = room
     for trial in range(ranges.shape[1]):
@@ -110,8 +113,9 @@ def _null_ranges(
 def choose_places(halves: UInt32Array1, n_topics: int, n_runs: int) -> None:
     """Turn half words into the exchanges of a Fisher-Yates shuffle, in place.
 
-    Half word `topic * (runs - 1) + place`, the low half of a word first, becomes the place, from `place` on, with which `place` is exchanged; the last place
-    needs none. The bias is at most runs / 2**32.
+    Half word `topic * (runs - 1) + place`, the low half of a word first, becomes the place, from
+    `place` on, with which `place` is exchanged; the last place needs none. The bias is at most runs
+    / 2**32.
     """
     for topic in range(n_topics):
         row = halves[topic * (n_runs - 1) : (topic + 1) * (n_runs - 1)]
@@ -167,7 +171,9 @@ def add_shuffled(
     rest: Float64Array2,
     total: Float64Array1,
 ) -> None:
-    """Shuffle the scores of four topics and add them to the sums of the only cell: spares the permutations of `shuffle`.
+    """Shuffle the scores of four topics and add them to the sums of the only cell.
+
+    It spares the permutations of `shuffle`.
 
     rest: float64 (topic, run), overwritten: scores that are not yet assigned to a run.
     total: float64 (run,), added to.

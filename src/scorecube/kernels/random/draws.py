@@ -1,8 +1,9 @@
 """Samples of topics, signs and subsets, each a function of its address: seed, purpose, trial.
 
-Swap: the draw-th topic of a half is drawn with word 2 * draw + half in all three samplings. So a sample of size c is the
-beginning of the sample of size c + 1 with the same seed, and a trial uses exactly 2 * c words. Bootstrap: a draw uses
-the word at its position in the trial. 64 signs share one word.
+Swap: the draw-th topic of a half is drawn with word 2 * draw + half in all three samplings. So a
+sample of size c is the beginning of the sample of size c + 1 with the same seed, and a trial uses
+exactly 2 * c words. Bootstrap: a draw uses the word at its position in the trial. 64 signs share
+one word.
 
 key: uint64 (2,), in all functions: of `stream_key`.
 start, stop: Range of trials start .. stop-1.
@@ -49,7 +50,8 @@ def topic_samples(
 ) -> Int32Array3:
     """Draw both topic samples of trials.
 
-    sampling: A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <= n_topics.
+    sampling: A `Sampling` value. Disjoint requires 2 * size <= n_topics, independent size <=
+        n_topics.
     n_topics, size: Topics to draw from, topics in each sample.
     stream: Of the words, such as a pair of runs with samples of its own.
     Returns samples: int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
@@ -79,7 +81,8 @@ def draw_samples(
         pools[1, topic] = topic
     for position in range(2 * samples.shape[1]):
         half, draw = position & 1, position >> 1
-        # Fisher-Yates: disjoint halves share one pool, others have one each. With replacement nothing is used up.
+        # Fisher-Yates: disjoint halves share one pool, others have one each. With replacement
+        # nothing is used up.
         pool, used = half, draw
         if sampling == 0:  # Sampling.DISJOINT
             pool, used = 0, position
@@ -102,7 +105,8 @@ def topic_counts(
 ) -> Float64Array3:
     """Return the `multiplicities` of the samples of `topic_samples`.
 
-    A sample with replacement, which may be far larger than the number of topics, is never held as a whole.
+    A sample with replacement, which may be far larger than the number of topics, is never held as a
+    whole.
 
     Returns counts: float64 (half, trial, topic).
     """
@@ -148,7 +152,8 @@ def overlap(counts: Float64Array3) -> Int64Array1:
     """Sum over trials the numbers of distinct topics (Sakai 2005, Table 5).
 
     counts: float64 (2, trial, topic): of `multiplicities`.
-    Returns totals: int64 (3,): distinct topics of the first half, of the second half, and topics common to both.
+    Returns totals: int64 (3,): distinct topics of the first half, of the second half, and topics
+        common to both.
     """
     first, second = counts > 0.0
     return np.array([np.count_nonzero(drawn) for drawn in (first, second, first & second)])

@@ -1,10 +1,12 @@
 """Random words as a function of their address (seed, purpose; position, trial).
 
-The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011),
-the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares word for word. There is no state and no
-order: the words of a trial are the same wherever and whenever they are drawn.
+The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC 2011), the one in `numpy.random.Philox`; `tests/kernels/random/test_philox.py` compares
+word for word. There is no state and no order: the words of a trial are the same wherever and
+whenever they are drawn.
 
-The key is (seed, purpose + 2**32 * STREAM_VERSION + 2**40 * part); the counter is (1 + position // 4 + 2**32 * stream, trial, 0, 0).
+The key is (seed, purpose + 2**32 * STREAM_VERSION + 2**40 * part); the counter is (1 + position //
+4 + 2**32 * stream, trial, 0, 0).
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
 
     seed: Non-negative, below 2**64.
     purpose: Use of the words.
-    part: Number of a stream of its own for the same use, such as that of a collection among several; below 2**24.
+    part: Number of a stream of its own for the same use, such as that of a collection among
+        several; below 2**24.
     """
     return np.array([seed, int(purpose) + (STREAM_VERSION << 32) + (part << 40)], dtype=np.uint64)
 
@@ -42,7 +45,7 @@ def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
 def fill_words(
     key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0, before: Integer = 0
 ) -> None:
-    """Write the words of one trial to `words` (position,), but the first `before` ones, a multiple of 4.
+    """Write the words of one trial to `words` (position,), but the first `before`, a multiple of 4.
 
     The number of words and the stream are below 2**32.
     """

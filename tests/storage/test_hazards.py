@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
 from scorecube.storage import Collection, find_rest, open_study, verify_study
 from scorecube.storage.heads import check_collection_name, commit, folder_of
-from scorecube.storage.place import Directory
+from scorecube.storage.place import Place
 from scorecube.storage.sealed import decode_record, encode_record
 from scorecube.storage.verify import DAY, clean
 from scorecube.testing import simulate_cube
@@ -59,18 +59,18 @@ def test_1_a_stale_listing_loses_nothing(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a cache of NFS: the first listing lacks the heads that others made since."""
-    listed, first = Directory.children, True
+    listed, first = Place.children, True
     stale = collection.place.children("a")
     collection.note({"x": 1})
 
-    def late(self: Directory, folder: str) -> list[str]:
+    def late(self: Place, folder: str) -> list[str]:
         nonlocal first
         if first and folder == "a":
             first = False
             return stale
         return listed(self, folder)
 
-    monkeypatch.setattr(Directory, "children", late)
+    monkeypatch.setattr(Place, "children", late)
     collection.note({"y": 1})
     assert collection.facts == {"x": 1, "y": 1}
 
@@ -273,14 +273,14 @@ def test_10_what_is_young_is_not_cleaned(path: Path, collection: Collection) -> 
 def test_10_a_cube_that_is_cleaned_before_its_head_is_written_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create, other = Directory.create, cube(5)
+    create, other = Place.create, cube(5)
 
-    def cleaned_before(self: Directory, key: str, content: bytes) -> bool:
+    def cleaned_before(self: Place, key: str, content: bytes) -> bool:
         version = decode_record(content)["cube"]
         shutil.rmtree(path / "a" / f"cube-{version}.zarr")
         return create(self, key, content)
 
-    monkeypatch.setattr(Directory, "create", cleaned_before)
+    monkeypatch.setattr(Place, "create", cleaned_before)
     open_study(path, mode="a").add("a", cube=other, replace=True)
     xr.testing.assert_identical(open_study(path)["a"].cube, other)
 

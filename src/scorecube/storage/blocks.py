@@ -1,7 +1,9 @@
-"""Recorded blocks of a run, one archive of NumPy arrays each: what is recorded is kept, the rest is computed.
+"""Recorded blocks of a run, one archive of NumPy arrays each.
 
-Blocks are named by the units that they hold, and never changed, so several processes and workers may record at once. The length of blocks comes
-of timing, and another process may have chosen another: what is read is a choice of disjoint blocks among the files that are there.
+Blocks are named by the units that they hold, and never changed, so several processes and workers
+may record at once. The length of blocks comes
+of timing, and another process may have chosen another: what is read is a choice of disjoint blocks
+    among the files that are there.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class BlockStore:
         return Segment(record.start, record.stop, arrays)
 
     def valid_segments(self, outputs: Iterable[str], n_units: int) -> Iterator[Segment]:
-        """Iterate over disjoint, undamaged blocks with some outputs within the first `n_units` units."""
+        """Iterate over disjoint, undamaged blocks with these outputs among the first units."""
         expected = set(outputs)
         for record in select_disjoint(self.records(), n_units):
             segment = self.read(record)
@@ -134,7 +136,7 @@ def select_disjoint(records: Sequence[Record], n_units: int) -> list[Record]:
 
 
 def gaps(intervals: Sequence[tuple[int, int]], n_units: int, longest: int) -> list[tuple[int, int]]:
-    """Return intervals of a longest length that cover what sorted, disjoint ones leave of 0 .. n_units-1.
+    """Return intervals of a longest length that cover what sorted, disjoint ones leave.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Datasets as files of a zarr group: the arrays and metadata that zarr and xarray write, in a tenth of the time.
+"""Datasets as files of a zarr group, as zarr and xarray write them, in a tenth of the time.
 
-zarr format 3; every chunk carries a checksum; labels are strings of variable length. Groups are written chunk by chunk, so that a dataset may be larger than
-memory, and read whole, or by zarr where they are large. Only what is written here is read: no array can hold a pickled object.
+zarr format 3; every chunk carries a checksum; labels are strings of variable length. Groups are
+written chunk by chunk, so that a dataset may be larger than
+memory, and read whole, or by zarr where they are large. Only what is written here is read: no
+array can hold a pickled object.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ CHUNK_LENGTHS: Final[dict[str, dict[str, int]]] = {
     schema.LEVEL_AT_RANK: {names.RUN: 16},
     names.SCORE: {names.METRIC: 1, names.GAIN: 1},
 }
-"""Chunk length along some dims of some variables; any other dim is cut only if a chunk exceeds `MAX_CHUNK_BYTES`."""
+"""Chunk length along some dims of some variables; others are cut if a chunk is too large."""
 MAX_CHUNK_BYTES: Final = 2**23
 """Before compression."""
 NAN: Final = "AAAAAAAA+H8="
 """How xarray writes a missing number into metadata."""
 ZSTD: Final = {"name": "zstd", "configuration": {"level": 1, "checksum": True}}
-"""Fast, with a checksum: zarr's default compressor has none, so a flipped bit would be read as data."""
+"""Fast, with a checksum, without which a flipped bit would be read as data."""
 
 
 def encode(dataset: xr.Dataset) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a group that holds a dataset: numbers, truth values and strings, with attributes that are JSON values."""
+    """Yield the files of a group with a dataset of numbers, truth values and strings."""
     plain = pairs_as_positions(dataset.drop_encoding())
     variables, attributes = encode_dataset_coordinates(plain)
     yield METADATA, _text({"attributes": attributes, "zarr_format": 3, "node_type": "group"})
@@ -119,7 +121,7 @@ def _chunk_key(name: str, position: tuple[int, ...]) -> str:
 
 
 def nbytes_of(metadata: Mapping[str, bytes]) -> int:
-    """Return the bytes of the arrays of a group in memory, from its metadata files by key; a text counts as 8."""
+    """Return the bytes of arrays in memory, from metadata files by key; a text counts as 8."""
     arrays = [json.loads(content) for key, content in metadata.items() if key != METADATA]
     return sum(math.prod(array["shape"]) * _dtype(array).itemsize for array in arrays)
 
@@ -142,7 +144,8 @@ def _dtype(array: Mapping[str, Any]) -> np.dtype[Any]:
 def decode(files: Mapping[str, bytes]) -> xr.Dataset:
     """Return the dataset of a group in memory, from all its files by key.
 
-    Raises ValueError, KeyError, RuntimeError, TypeError: What `encode` does not write, or a chunk that is missing or damaged.
+    Raises ValueError, KeyError, RuntimeError, TypeError: What `encode` does not write, or a chunk
+        that is missing or damaged.
     """
     group = json.loads(files[METADATA])
     attributes = group.get("attributes", {})

@@ -60,7 +60,8 @@ class NewResult:
     values
         Values, with the provenance as attributes.
     version
-        Version of the scores that it is of, see `Collection.cube_version`; by default that of those stored now.
+        Version of the scores that it is of, see `Collection.cube_version`; by default that of
+        those stored now.
     """
 
     analysis: str
@@ -113,7 +114,7 @@ class Collection:
         return self.cube_among(1)
 
     def cube_among(self, n_cubes: int) -> xr.Dataset:
-        """Return the cube as one of `n_cubes` in use, which share 256 MiB; a larger one is read on use."""
+        """Return the cube as one of `n_cubes` that share 256 MiB; a larger one is read on use."""
         return self._read(lambda head: read_group(self.place, head, CUBE, n_cubes))
 
     @property
@@ -287,7 +288,8 @@ class Collection:
     def write_results(self, results: Sequence[NewResult]) -> None:
         """Store finished results; outdated results of the same options are removed.
 
-        Raises BadStudy: The scores were replaced while a result was computed; it is kept, and not current.
+        Raises BadStudy: The scores were replaced while a result was computed; it is kept, and not
+            current.
         """
         head, versions = self.head, set[str]()
         for result in results:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ATTRIBUTES: Final = "attributes"
 """Fact of a result: its attributes."""
 COMMIT: Final = "commit"
-"""Fact of a result: one more than those of its analysis had when it was stored, as clocks differ."""
+"""Fact of a result: one more than others of its analysis had when it was stored."""
 VERSION: Final = "cube"
 """Fact of a result: version of the scores that it is of."""
 ORIGIN: Final = ("source", "licence", "cite", "note")
@@ -76,7 +76,7 @@ def is_current(facts: Mapping[str, Any], head: Head) -> bool:
 
 
 def in_order(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return facts of results by digest, with their digest, in the order of storing, latest last."""
+    """Return facts of results, with their digest, in the order of storing, latest last."""
     return sorted(
         ({**facts, "digest": digest} for digest, facts in results.items()),
         key=lambda facts: (
@@ -130,6 +130,6 @@ def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result's plan without what does not distinguish one analysis of other scores from another."""
+    """Return what distinguishes a result's plan from others, whatever its scores."""
     left_out = ("cube", "teams", "systems", "seed", "trials")
     return {key: value for key, value in plan_of(attributes).items() if key not in left_out}

@@ -41,7 +41,7 @@ STORED_VERSION: Final = "cube_version"
 def write_group(
     place: Place, name: str, kind: str, dataset: xr.Dataset
 ) -> tuple[str, dict[str, str]]:
-    """Write the cube or the rankings of a collection, and return the version and the digests of the files.
+    """Write the cube or the rankings of a collection; return version and digests of files.
 
     What a killed process left of the same group is written over with the same bytes.
     """
@@ -97,7 +97,7 @@ def _is_metadata(key: str) -> bool:
 def checked_reader(
     place: Place, path: str, files: Mapping[str, str]
 ) -> Callable[[str], tuple[str, bytes]]:
-    """Return a function that reads a file of a group by its key; ValueError if it is missing or changed."""
+    """Return what reads a file of a group by its key; ValueError if it is missing or changed."""
 
     def read(key: str) -> tuple[str, bytes]:
         content = place.read(f"{path}/{key}")

@@ -1,13 +1,16 @@
 """Heads: numbered files, of which the newest says what a collection is.
 
-    study/NAME/head.00007.json            cube, its versions whose scores are in it, rankings, the digest of each of their files, facts
+    study/NAME/head.00007.json            cube, its versions whose scores are in it, rankings, the
+    digest of each of their files, facts
               /cube-<digest>.zarr/        score[metric, gain, run, topic]; plain zarr, never changed
               /rankings-<digest>.zarr/    levels in rank order
               /results/<analysis>/<plan>.zarr.zip, and .json with facts for listings
               /blocks/<analysis>/<work>/<start>-<stop>.npz
 
-A commit creates the head with the next number, which fails if another process was faster: then it is tried again on top of that one. Heads are
-never deleted, so a number is never used twice, and nothing that was committed is lost: there is no lock.
+A commit creates the head with the next number, which fails if another process was faster: then it
+    is tried again on top of that one. Heads are
+never deleted, so a number is never used twice, and nothing that was committed is lost: there is no
+    lock.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ class Head:
     number: Of the head, from 1.
     name: Of the collection.
     cube, rankings: Digests in the names of their groups; empty for no rankings.
-    contains: Versions of the cube whose scores are in it, itself included: results of these are current.
+    contains: Versions of the cube whose scores are in it, itself included: results of these are
+        current.
     files: Digest of each file of `cube` and `rankings`, by its key below the group.
     facts: JSON values that listings show of `cube` and `rankings`, and ``facts`` that others noted.
     id: Random: two heads of the same content differ.
@@ -88,15 +92,18 @@ def check_collection_name(name: str) -> None:
     control = any(unicodedata.category(character) == "Cc" for character in name)
     if not fits or control or not name.strip():
         raise BadStudy(
-            f"{name!r} cannot name a collection: it must not be blank, hold control characters or bytes that are not UTF-8, or be "
-            f"longer than {MAX_FOLDER_BYTES} bytes as the name of a folder, where other letters than a to z take several"
+            f"{name!r} cannot name a collection: it must not be blank, hold control characters or "
+            f"bytes that are not UTF-8, or be "
+            f"longer than {MAX_FOLDER_BYTES} bytes as the name of a folder, where other letters "
+            f"than a to z take several"
         )
 
 
 def latest_head(place: Place, folder: str) -> Head | None:
     """Return the newest head in a folder; None if there is none.
 
-    Raises CorruptStudy: It is damaged; the one before it is not taken, as what was committed since would be lost.
+    Raises CorruptStudy: It is damaged; the one before it is not taken, as what was committed since
+        would be lost.
     """
     numbers = head_numbers(place, folder)
     return read_head(place, folder, max(numbers)) if numbers else None
@@ -124,7 +131,8 @@ def read_head(place: Place, folder: str, number: int) -> Head:
             raise ValueError("is that of another collection, or of another number")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptStudy(
-            f"{place.name}: {key}: {error}; run scorecube verify to list all damage, and restore the file from a copy, or write the "
+            f"{place.name}: {key}: {error}; run scorecube verify to list all damage, and restore "
+            f"the file from a copy, or write the "
             "collection again under another name"
         ) from None
     return head
@@ -138,7 +146,8 @@ def head_key(folder: str, number: int) -> str:
 def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
     """Change what a collection is, and return its new head.
 
-    change: Returns the next head for the newest, or the same one for no change; called again where another process was faster. What it
+    change: Returns the next head for the newest, or the same one for no change; called again where
+        another process was faster. What it
         names is written before it returns.
     """
     folder = folder_of(name)
@@ -146,7 +155,8 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
         head = latest_head(place, folder) or Head(name)
         if head.name != name:
             raise BadStudy(
-                f"{place.name}: {name!r} cannot be told from the collection {head.name!r} on every file system; choose another name"
+                f"{place.name}: {name!r} cannot be told from the collection {head.name!r} on every "
+                f"file system; choose another name"
             )
         after = change(head)
         if after == head:

@@ -1,6 +1,7 @@
 """Merging studies: what one lacks of the others is copied.
 
-Three passes: verify all that the others hold; compare what is held under the same names; copy. Files
+Three passes: verify all that the others hold; compare what is held under the same names; copy.
+    Files
 never change, so a merge that was killed is continued by the same call.
 """
 
@@ -47,7 +48,7 @@ def merge(
     *,
     progress: Progress | None = None,
 ) -> Merged:
-    """Merge studies into one: cubes, rankings, results and recorded blocks of all their collections.
+    """Merge studies into one: cubes, rankings, results and recorded blocks.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def merge(
     Raises
     ------
     BadStudy
-        No study at a path, `out` among the parts, or conflicts: other scores of a collection with the
+        No study at a path, `out` among the parts, or conflicts: other scores of a collection with
+        the
         same name, other values of the same plan. Nothing was written.
     CorruptStudy
         Damage in a part; nothing was written.
@@ -168,7 +170,7 @@ def _results(collection: Collection) -> dict[str, str]:
 
 
 def _copy(target: Study, source: Collection) -> tuple[str, int]:
-    """Copy what the target lacks of a collection; return the number of `Merged` that counts it, and results."""
+    """Copy what the target lacks; return the field of `Merged` that counts it, and results."""
     own, theirs, number = Collection(target, source.name), source.head, 0
 
     def copy(path: str) -> None:

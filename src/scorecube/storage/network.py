@@ -8,8 +8,8 @@ def is_loopback(host: str) -> bool:
 
     Examples
     --------
-    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.org")
-    (True, True, True, False)
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "example.org")]
+    [True, True, True, False]
     """
     try:
         return host == "localhost" or ip_address(host).is_loopback

@@ -1,6 +1,7 @@
 """Object stores: S3, compatible stores, and others that ``obstore`` opens.
 
-Credentials, region and endpoint come from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``,
+Credentials, region and endpoint come from the environment (``AWS_ACCESS_KEY_ID``,
+``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``,
 ``AWS_REGION``, ``AWS_ENDPOINT_URL``) or from the role of the machine.
 """
 
@@ -30,7 +31,7 @@ from scorecube.storage.place import PARTIAL, Place
 
 ENDPOINT_VARIABLES: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 INSTANCE_METADATA: Final = "169.254.169.254"
-"""Address of the service that provides the credentials of a machine's role, asked if the environment has none."""
+"""Address that provides the credentials of a machine's role, if the environment has none."""
 NO_BUCKET, REFUSALS = "NoSuchBucket", ("401 Unauthorized", "403 Forbidden")
 """In responses of a store."""
 MISSING = (FileNotFoundError, NotFoundError)
@@ -48,7 +49,7 @@ class ObjectPrefix(Place):
     at_once = 32
 
     def __init__(self, url: str) -> None:
-        self.name = url.rstrip("/")
+        super().__init__(url.rstrip("/"))
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not prefix:
             raise BadStudy(
@@ -62,7 +63,7 @@ class ObjectPrefix(Place):
 
     def exists(self) -> bool:
         with translated(self.name):
-            # One retry, as this is the first request: a wrong address is reported in seconds instead of minutes.
+            # The first request: with one retry, a wrong address is reported in seconds.
             store = from_url(self.name, retry_config={"max_retries": 1})
             return any(True for objects in obstore.list(store, chunk_size=1) for _ in objects)
 
@@ -96,7 +97,8 @@ class ObjectPrefix(Place):
                 with suppress(*THERE):
                     obstore.put(self._store, key, b"x", mode="create", use_multipart=False)
                     raise StoreFailed(
-                        f"{self.name}: the store ignores If-None-Match, without which two commands could overwrite each other; "
+                        f"{self.name}: the store ignores If-None-Match, without which two commands "
+                        f"could overwrite each other; "
                         "use another store, or a newer version of its server"
                     )
             finally:
@@ -167,27 +169,33 @@ def translated(url: str) -> Iterator[None]:
 
 
 def _reason(url: str, error: Exception) -> str:
-    """Return the cause of a failure and its remedy; failed listings have no error type, only the text of the response."""
+    """Return the cause of a failure and its remedy, from the text of the response."""
     text = str(error)
     short = " ".join(text.partition("\n\nDebug source")[0].split())
     if len(short) > MAX_REASON_CHARACTERS:
         short = short[:MAX_REASON_CHARACTERS] + "..."
     if NO_BUCKET in text:
         bucket = url.partition("://")[2].partition("/")[0]
-        return f"there is no bucket {bucket!r}; create it, or check its name, AWS_ENDPOINT_URL and AWS_REGION"
+        return (
+            f"there is no bucket {bucket!r}; create it, or check its name, AWS_ENDPOINT_URL and "
+            "AWS_REGION"
+        )
     if INSTANCE_METADATA in text:
         return (
-            "no credentials in the environment, and this machine has no role; set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
+            "no credentials in the environment, and this machine has no role; set "
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
             "and AWS_REGION"
         )
     refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
     if refused or any(reason in text for reason in REFUSALS):
         return (
-            "the store refuses these credentials; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), and "
+            "the store refuses these credentials; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
+            "(and AWS_SESSION_TOKEN), and "
             f"that they allow listing, reading and writing. Response: {short}"
         )
     return (
-        f"the store failed: {short}; check AWS_ENDPOINT_URL and AWS_REGION. Recorded blocks are kept; rerun the same command to "
+        f"the store failed: {short}; check AWS_ENDPOINT_URL and AWS_REGION. Recorded blocks are "
+        f"kept; rerun the same command to "
         "resume"
     )
 
@@ -200,6 +208,7 @@ def _refuse_unencrypted(url: str) -> None:
         plain = address.scheme == "http" and not is_loopback(address.hostname or "")
         if url.startswith("s3://") and plain:
             raise BadStudy(
-                f"{url}: {name}={endpoint} is not encrypted and not on this machine; give an https:// address "
+                f"{url}: {name}={endpoint} is not encrypted and not on this machine; give an "
+                f"https:// address "
                 "(http:// is accepted for a server on this machine only)"
             )

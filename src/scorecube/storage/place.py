@@ -1,7 +1,10 @@
-"""Where a study lies: a directory, or a prefix of an object store (`object_place.py`), with the same seven operations.
+"""Where a study lies: a directory, or a prefix of an object store (`object_place.py`).
 
-Nothing is updated in place. A file appears whole or not at all: it is written under another name, synced, and linked (`create`, which never replaces) or
-renamed (`write`, for names that say what the content is).
+Both read, create, write, list and delete whole files. A file appears whole or not at all: it is
+written
+under another name, synced, and linked (`create`, which never replaces) or renamed (`write`, for
+names
+that say what the content is).
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 SYNC: Final = "SCORECUBE_SYNC"
-"""Environment variable: 0 leaves syncing to the operating system, which is faster where a power failure does not matter."""
+"""Environment variable: 0 leaves syncing to the operating system, which is faster."""
 PARTIAL: Final = ".partial"
 """Suffix of a file that is being written; a killed process leaves it, and nobody reads it."""
 SCHEMES: Final = ("s3", "gs", "az")
@@ -44,74 +47,35 @@ REMEDIES: Final = {
 NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-class Place(Protocol):
-    """Files of a study by key, such as ``covid/head.00001.json``; all failures are raised as `StoreFailed`.
+class Place:
+    """A directory with files by key, such as ``covid/head.00001.json``.
 
-    name: Path or URL, as the user wrote it.
-    at_once: Requests that are worth making at a time.
-    """
-
-    name: str
-    at_once: int
-
-    def exists(self) -> bool:
-        """Whether there is any file or object."""
-
-    def make(self) -> None:
-        """Make the place of a new study."""
-
-    def read(self, key: str, last: int | None = None) -> bytes | None:
-        """Return the content of a file, or its last bytes; None if there is none."""
-
-    def create(self, key: str, content: bytes) -> bool:
-        """Write a file if there is none, durably; return whether the file is this one."""
-
-    def write(self, key: str, content: bytes, *, durable: bool = True) -> None:
-        """Write a file as a whole, over one of the same name if there is one; without `durable`, `sync` follows."""
-
-    def children(self, path: str) -> list[str]:
-        """Return the names directly below a path, sorted."""
-
-    def keys(self, path: str) -> list[str]:
-        """Return the keys of all files below a path, relative to it, sorted."""
-
-    def delete(self, path: str) -> None:
-        """Delete everything at and below a path; links are not followed."""
-
-    def ages(self, path: str) -> dict[str, float]:
-        """Return the seconds since each file below a path was written, by the clock of the store; unfinished ones too."""
-
-    def sync(self) -> None:
-        """Wait until everything that was written is on the disk."""
-
-    def array_store(self, path: str) -> Any:
-        """Return what zarr opens to read arrays below a path."""
-
-
-class Directory(Place):
-    """A directory.
-
-    path: Of the directory; it need not exist.
+    name: Path, as the user wrote it.
     """
 
     at_once = 1
+    """Requests that are worth making at a time."""
 
-    def __init__(self, path: str) -> None:
-        self.name = path
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def exists(self) -> bool:
+        """Whether there is any file or object."""
         return os.path.lexists(self.name)
 
     def make(self) -> None:
+        """Make the place of a new study."""
         with failures(self.name):
             try:
                 _make_folder(Path(self.name))
             except (FileExistsError, NotADirectoryError):
                 raise BadStudy(
-                    f"{self.name} is a file, or lies below one, and is not a study; choose another path"
+                    f"{self.name} is a file, or lies below one, and is not a study; choose another "
+                    f"path"
                 ) from None
 
     def read(self, key: str, last: int | None = None) -> bytes | None:
+        """Return the content of a file, or its last bytes; None if there is none."""
         try:
             with failures(self.name), open(f"{self.name}/{key}", "rb") as file:
                 if last is not None:
@@ -121,6 +85,7 @@ class Directory(Place):
             return None
 
     def create(self, key: str, content: bytes) -> bool:
+        """Write a file if there is none, durably; return whether the file is this one."""
         with failures(self.name), self._aside(key, content, durable=True) as (partial, path):
             try:
                 os.link(partial, path)
@@ -130,13 +95,15 @@ class Directory(Place):
                 if error.errno not in NO_LINKS:
                     raise
                 raise StoreFailed(
-                    f"{self.name}: its file system has no hard links, without which two commands could overwrite each other; "
+                    f"{self.name}: its file system has no hard links, without which two commands "
+                    f"could overwrite each other; "
                     "keep the study on another one"
                 ) from None
             sync(path.parent)
             return True
 
     def write(self, key: str, content: bytes, *, durable: bool = True) -> None:
+        """Write a file as a whole, over one that is there; `sync` follows if not `durable`."""
         with failures(self.name), self._aside(key, content, durable=durable) as (partial, path):
             partial.replace(path)
             if durable:
@@ -144,12 +111,12 @@ class Directory(Place):
 
     @contextmanager
     def _aside(self, key: str, content: bytes, *, durable: bool) -> Iterator[tuple[Path, Path]]:
-        """Write a file under another name, and yield that path and the final one; what stays is removed."""
+        """Write a file under another name; yield that path and the final one; remove what stays."""
         path = Path(self.name, key)
         self._check_inside(path.parent)
         if not Path(self.name).is_dir():
             raise BadStudy(moved(self.name))
-        _make_folder(path.parent)
+        _make_folder(path.parent, durable=durable)
         partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
         try:
             with partial.open("xb", buffering=0) as file:
@@ -166,6 +133,7 @@ class Directory(Place):
                     break
 
     def children(self, path: str) -> list[str]:
+        """Return the names directly below a path, sorted."""
         try:
             with failures(self.name):
                 found = os.listdir(f"{self.name}/{path}")
@@ -174,6 +142,7 @@ class Directory(Place):
         return sorted(name for name in found if not name.endswith(PARTIAL))
 
     def keys(self, path: str) -> list[str]:
+        """Return the keys of all files below a path, relative to it, sorted."""
         with failures(self.name):
             return sorted(key for key in self._files(path) if not key.endswith(PARTIAL))
 
@@ -184,6 +153,7 @@ class Directory(Place):
             yield from (f"{below}/{name}".lstrip("/") for name in files)
 
     def delete(self, path: str) -> None:
+        """Delete all at and below a path; links are not followed."""
         target = Path(self.name, path)
         self._check_inside(target.parent)
         with failures(self.name), suppress(FileNotFoundError):
@@ -193,6 +163,7 @@ class Directory(Place):
                 target.unlink()
 
     def ages(self, path: str) -> dict[str, float]:
+        """Return seconds since each file was written by the store's clock; unfinished ones too."""
         times = dict[str, float]()
         with failures(self.name), self._aside("clock", b"", durable=False) as (probe, _):
             now = probe.stat().st_mtime
@@ -202,24 +173,27 @@ class Directory(Place):
         return times
 
     def sync(self) -> None:
+        """Wait until all that was written is on the disk."""
         with failures(self.name):
             sync_file_system(Path(self.name))
 
     def array_store(self, path: str) -> Any:
+        """Return what zarr opens to read arrays below a path."""
         return f"{self.name}/{path}"
 
     def _check_inside(self, path: Path) -> None:
         root, place = os.path.realpath(self.name), os.path.realpath(path)
         if place != root and not place.startswith(root.rstrip("/") + "/"):
             raise CorruptStudy(
-                f"{self.name}: {path} lies outside, at {place}, by a symbolic link; replace the link by what it names"
+                f"{self.name}: {path} lies outside, at {place}, by a symbolic link; replace the "
+                f"link by what it names"
             )
 
 
 def at_once(
     place: Place, function: Callable[[Item], Value], items: Iterable[Item]
 ) -> Iterator[Value]:
-    """Yield what a function returns for each item, in their order; several requests of an object store are under way at a time."""
+    """Yield what a function returns for each item, in order; requests run side by side."""
     if place.at_once == 1:
         yield from map(function, items)
         return
@@ -231,7 +205,7 @@ def at_once(
 
 @contextmanager
 def failures(where: str) -> Iterator[None]:
-    """Raise failures of the file system as `StoreFailed`, with what to do; `where` is for those without a file name."""
+    """Raise failures of the file system as `StoreFailed`; `where` if they have no file name."""
     try:
         yield
     except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError):
@@ -240,23 +214,28 @@ def failures(where: str) -> Iterator[None]:
         place = where if error.filename is None else os.fspath(error.filename)
         remedy = REMEDIES.get(error.errno or 0, "check the disk")
         raise StoreFailed(
-            f"{place}: {error.strerror or error}; nothing that was stored is lost: {remedy}, then run the same command again"
+            f"{place}: {error.strerror or error}; nothing that was stored is lost: {remedy}, then "
+            f"run the same command again"
         ) from None
 
 
 def moved(where: str) -> str:
     """Return the message on a study that is gone."""
-    return f"{where}: the study was moved or removed while it was in use; nothing was stored since. Run the same command again where it is now"
+    return (
+        f"{where}: the study was moved or removed while it was in use; nothing was stored since. "
+        "Run the same command again where it is now"
+    )
 
 
-def _make_folder(path: Path) -> None:
-    """Make a folder and those above it, durably."""
+def _make_folder(path: Path, *, durable: bool = True) -> None:
+    """Make a folder and those above it."""
     if path.is_dir():
         return
-    _make_folder(path.parent)
+    _make_folder(path.parent, durable=durable)
     with suppress(FileExistsError):
         path.mkdir()
-        sync(path.parent)
+        if durable:
+            sync(path.parent)
     if not path.is_dir():
         raise NotADirectoryError(str(path))
 
@@ -277,7 +256,7 @@ def sync(path: Path) -> None:
 
 
 def sync_file_system(path: Path) -> None:
-    """Sync all that was written to the file system of a path: as long as for one file, and a cube has dozens."""
+    """Sync a whole file system: it takes as long as one file, and a cube has dozens."""
     if os.environ.get(SYNC) == "0":
         return
     syncfs = _system_call()

@@ -1,7 +1,9 @@
 """Files that carry their own digest: JSON records, and zip archives of arrays.
 
-An archive is a plain zip, whose comment is the SHA-256 of all bytes before it: the digest covers names, directory and extra fields, too,
-which the checksums of its members do not. Members are stored, not compressed, so that no archive is larger inside than outside.
+An archive is a plain zip, whose comment is the SHA-256 of all bytes before it: the digest covers
+names, directory and extra fields, too,
+which the checksums of its members do not. Members are stored, not compressed, so that no archive
+is larger inside than outside.
 """
 
 from __future__ import annotations

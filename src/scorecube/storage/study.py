@@ -23,7 +23,7 @@ from scorecube.storage.heads import (
     head_numbers,
     latest_head,
 )
-from scorecube.storage.place import SCHEMES, Directory, Place, at_once, is_url
+from scorecube.storage.place import SCHEMES, Place, at_once, is_url
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,10 +42,11 @@ def open_place(path: str | os.PathLike[str]) -> Place:
     text = os.fspath(path)
     if re.match(rf"({'|'.join(SCHEMES)}):/[^/]", text):
         raise BadStudy(
-            f"{text} is a URL that was converted to a path; pass it as text, e.g. {text.replace(':/', '://', 1)}"
+            f"{text} is a URL that was converted to a path; pass it as text, e.g. "
+            f"{text.replace(':/', '://', 1)}"
         )
     if not is_url(text):
-        return Directory(text)
+        return Place(text)
     scheme = text.partition("://")[0].lower()
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://bucket/prefix" for name in SCHEMES)
@@ -72,7 +73,8 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Parameters
     ----------
     path
-        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials from the
+        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials
+            from the
         environment; URLs need obstore.
     mode
         ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
@@ -120,7 +122,10 @@ def _is_begun(place: Place, folder: str) -> bool:
 
 def _no_study(place: Place) -> str:
     lacks = "" if place.exists() else ", no such folder"
-    return f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} --name NAME --runs ... --qrels ..."
+    return (
+        f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} "
+        "--name NAME --runs ... --qrels ..."
+    )
 
 
 class Study:
@@ -171,7 +176,7 @@ class Study:
         return {folder: head for folder, head in found if head is not None}
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of collections, sorted; of one that is damaged over that of its folder."""
+        """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
         heads = self.folders().items()
         return iter(
             sorted(
@@ -227,10 +232,12 @@ class Study:
         """Write a collection, or further metrics and gain settings of one that exists.
 
         name: Name of the collection.
-        cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made on use, as
+        cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made
+            on use, as
             `simulated` makes them, are made and written part by part.
         rankings: Levels in rank order, if known.
-        replace: Replace the scores and rankings that are stored under the name. Results of other scores are kept as
+        replace: Replace the scores and rankings that are stored under the name. Results of other
+            scores are kept as
             outdated until they are computed again.
         facts: JSON values to note.
         Raises BadStudy: The collection exists with other runs, topics or scores.

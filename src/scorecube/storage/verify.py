@@ -1,4 +1,4 @@
-"""Reading everything that a study holds, to find what is damaged; and deleting what killed commands left."""
+"""Reading all of a study, to find what is damaged; deleting what killed commands left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY = 86_400.0
 
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
-    """Read everything; return the number of parts, and one line for each that is damaged, with its path."""
+    """Read everything; return the number of parts, and a line with the path of each damage."""
     checked, problems = 0, list[str]()
     for head in study.folders().values():
         checked += 1
@@ -95,7 +95,7 @@ def _result_problems(collection: Collection, head: Head, path: str) -> list[str]
 
 
 def _without_facts(collection: Collection) -> list[str]:
-    """Return the paths of sound results beside which no facts lie, or those of another: a killed command wrote them."""
+    """Return the paths of sound results without their facts: a killed command wrote them."""
     place, root, found = collection.place, f"{collection.folder}/{RESULTS}", list[str]()
     for analysis in place.children(root):
         for name in place.children(f"{root}/{analysis}"):
@@ -110,9 +110,10 @@ def _without_facts(collection: Collection) -> list[str]:
 
 
 def find_rest(study: Study) -> list[str]:
-    """Return the paths of cubes and rankings that no newest head names, and of facts that results lack.
+    """Return the paths of groups that no newest head names, and of facts that results lack.
 
-    Killed commands leave them, cubes that were replaced stay, and so does one whose head was deleted by hand.
+    Killed commands leave them, cubes that were replaced stay, and so does one whose head was
+    deleted by hand.
     """
     rest, heads = list[str](), study.folders()
     for folder in study.place.children(""):
@@ -129,7 +130,7 @@ def find_rest(study: Study) -> list[str]:
 
 
 def clean(study: Study) -> int:
-    """Delete what `find_rest` returns, and unfinished files, if nothing was written there for a day, and write facts anew; return the number of paths."""
+    """Delete such groups and unfinished files of a day ago; write facts; return their number."""
     place, ages = study.place, study.place.ages("")
     rest = find_rest(study)
     for path in rest:

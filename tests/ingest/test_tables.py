@@ -34,6 +34,8 @@ SPELLINGS: dict[str, tuple[str, str]] = {
     "method,query_id,ndcg_cut_10,map": (
         "run = method, topic = query_id, metrics = nDCG@10 (ndcg_cut_10), AP (map)", ""),
     "model,id,acc": ("run = model, topic = id, metric = acc", ""),
+    "classifier_name,dataset_name,accuracy": (
+        "run = classifier_name, topic = dataset_name, metric = accuracy", ""),
     "name,qid,measure,value": ("run = name, topic = qid, metric = measure, score = value", ""),
     "run_tag,topic,metric,gain,score": (
         "run = run_tag, topic = topic, metric = metric, gain = gain, score = score", ""),

@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 
 SYSTEMS = _words(
     "system systemid systemname model modelid modelname method methodname approach algorithm "
-    "agent llm retriever ranker engine"
+    "agent llm retriever ranker engine classifier classifiername"
 )
 """Headers of runs that are those of systems if there is a column of runs, too."""
 RUNS = SYSTEMS | {"run", "runid", "runtag", "runname", "submission"}
@@ -213,6 +213,8 @@ def _tell_topics(at: dict[str, list[int]], words: list[str], free: list[int]) ->
     at["topic"] = [k for k in at["topic"] if words[k] not in texts]
     for headers in LATER_TOPICS:
         at["topic"] = at["topic"] or [k for k in free if words[k] in headers]
+    if not at["topic"] and len(at["collection"]) == 1:  # data sets are what systems are compared on
+        at["topic"] = at["collection"]
     at["collection"] = [k for k in at["collection"] if k not in at["topic"]]
 
 

@@ -275,7 +275,7 @@ def _is_table(file: File) -> bool:
         return True
     words = [header_word(cell) for cell in file.rows[0]] if file.rows else []
     runs = [k for k, word in enumerate(words) if word in RUNS or word == PYTERRIER_RUN]
-    topics = ROLES["topic"].union(*LATER_TOPICS)
+    topics = (ROLES["topic"] | ROLES["collection"]).union(*LATER_TOPICS)
     if not runs or not topics.intersection(words):
         return False
     body = [cells for cells in file.rows[1:] if len(cells) == len(words)]

@@ -164,14 +164,12 @@ def test_a_signal_leaves_a_study_that_is_resumed(
         file.write_text(profile)
         words = ["--cluster", str(file)]
     process = start(study, *words)
-    wait_until(
-        "a recorded block", lambda: bool(list(study.glob("demo/blocks/*/*/record/c/*"))), 120
-    )
+    wait_until("a recorded block", lambda: bool(list(study.glob("demo/blocks/**/*.npz"))), 120)
     for _ in range(3):  # an impatient user
         os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
         time.sleep(0.1)
     check_end(process, study, status, cause)
-    recorded = len(list(study.glob("demo/blocks/*/*/record/c/*")))
+    recorded = len(list(study.glob("demo/blocks/**/*.npz")))
     assert 0 < recorded < TRIALS / BLOCK
     again = subprocess.run(
         [sys.executable, "-c", MAIN, "swap", str(study), *WORDS], capture_output=True, text=True, check=True, timeout=300

@@ -104,9 +104,7 @@ class Study:
 
     def share(self) -> float:
         """Return the share of the blocks that is recorded: by files, as reading them takes cores from the run."""
-        return len(list(self.path.glob("demo/blocks/swap/*/record/c/*"))) / math.ceil(
-            TRIALS / BLOCK
-        )
+        return len(list(self.path.glob("demo/blocks/swap/*/*.npz"))) / math.ceil(TRIALS / BLOCK)
 
     def wait_for_share(self, share: float, seconds: float = 90) -> float:
         """Wait until so much is recorded; return how much it is, which is not all."""

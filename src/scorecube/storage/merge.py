@@ -68,8 +68,7 @@ def merge(
     ------
     BadStudy
         No study at a path, `out` among the parts, or conflicts: other scores of a collection with
-        the
-        same name, other values of the same plan. Nothing was written.
+        the same name, other values of the same plan. Nothing was written.
     CorruptStudy
         Damage in a part; nothing was written.
 

@@ -73,9 +73,8 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Parameters
     ----------
     path
-        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with credentials
-            from the
-        environment; URLs need obstore.
+        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with
+        credentials from the environment; URLs need obstore.
     mode
         ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
 
@@ -233,12 +232,10 @@ class Study:
 
         name: Name of the collection.
         cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made
-            on use, as
-            `simulated` makes them, are made and written part by part.
+            on use, as `simulated` makes them, are made and written part by part.
         rankings: Levels in rank order, if known.
         replace: Replace the scores and rankings that are stored under the name. Results of other
-            scores are kept as
-            outdated until they are computed again.
+            scores are kept as outdated until they are computed again.
         facts: JSON values to note.
         Raises BadStudy: The collection exists with other runs, topics or scores.
         """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.facts import ATTRIBUTES, VERSION
-from scorecube.storage.heads import RESULTS, Head, folder_of
+from scorecube.storage.heads import RESULTS, Head, folder_of, head_numbers
 from scorecube.storage.place import Place, at_once
 from scorecube.storage.sealed import (
     SEAL_BYTES,
@@ -185,16 +185,25 @@ def results_of(place: Place, folder: str, analysis: str, head: Head) -> dict[str
 
     Raises CorruptStudy: A result that is damaged, or of a head that is missing.
     """
-    found = {}
-    for name in place.children(f"{folder}/{RESULTS}/{analysis}"):
-        digest = name.removesuffix(ARCHIVE)
+    found, root = dict[str, dict[str, Any]](), f"{folder}/{RESULTS}/{analysis}"
+    names = place.children(root)
+    for name in names:
+        digest = name.removesuffix(ARCHIVE).removesuffix(FACTS)
+        path = f"{root}/{digest}"
         if name.endswith(ARCHIVE) and RESULT.fullmatch(digest):
-            path = f"{folder}/{RESULTS}/{analysis}/{digest}"
             found[digest] = facts = read_facts(place, path)
-            if int(facts.get("head", 0)) > head.number:
-                error = ValueError(f"names head {facts['head']}, which is missing")
-                raise corrupt(place, path, error)
+            number = int(facts.get("head", 0))
+            # Another process may have made heads, and results, since.
+            if number > head.number and number > max(head_numbers(place, folder)):
+                raise corrupt(place, path, ValueError(f"names head {number}, which is missing"))
+        elif name.endswith(FACTS) and digest + ARCHIVE not in names and _is_alone(place, path):
+            raise corrupt(place, path + ARCHIVE, ValueError("is missing"))
     return found
+
+
+def _is_alone(place: Place, path: str) -> bool:
+    """Whether facts lie beside no archive; one that was listed late is there by now."""
+    return place.read(path + ARCHIVE, 1) is None and place.read(path + FACTS) is not None
 
 
 def read_facts(place: Place, path: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def test_terminals_show_a_table_and_one_sentence(
     lines = [line for shown in tables for line in (*shown.head, *shown.table, *shown.below)]
     assert 0 < len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= width
-    for shown, table in zip(tables, (view.first_table, *view.also), strict=True):
+    for shown, table in zip(tables, view.shown, strict=True):
         known = brief_layout(
             view.tables[table], sc.table(result, table).assign(label="", n_topics=1)
         )

@@ -72,25 +72,24 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
-    """Yield tau of every pair of metrics at the first gain setting, then of gain settings."""
+    """Yield tau of metrics at the first gain setting, lowest first; then of gain settings."""
     first = labels_of(result, names.GAIN)[0]
-    for row in METRICS.frame(result).to_dict("records"):
+    for row in METRICS.frame(result).sort_values("tau", kind="stable").to_dict("records"):
         if row["gain"] == first and np.isfinite(row["tau"]):
-            yield _answer(row, f"{row['metric_a']} and {row['metric_b']}", row["metric_a"])
-    for row in GAINS.frame(result).to_dict("records"):
+            yield _answer(row, f"{row['metric_a']} and {row['metric_b']}")
+    for row in GAINS.frame(result).sort_values("tau", kind="stable").to_dict("records"):
         if np.isfinite(row["tau"]):
-            label = f"{row['metric']}, gains {row['gain']} and {row['default']}"
-            yield _answer(row, label, row["default"])
+            yield _answer(row, f"{row['metric']}, gains {row['gain']} and {row['default']}")
 
 
-def _answer(row: Mapping[Any, Any], label: str, first: str) -> Answer:
+def _answer(row: Mapping[Any, Any], label: str) -> Answer:
     """Return tau of two rankings with its limits over topics."""
     pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
     clause = f"{row['discordant'] / pairs:.0%} of the pairs of runs in different order"
     if row["tied_pairs"]:
         clause += f", {counted(int(row['tied_pairs']), 'pair')} tied"
     numbers = row["tau"], row["topics_low"], row["topics_high"]
-    return Answer(label, *numbers, clause=clause, what=f"tau with {first}")
+    return Answer(label, *numbers, clause=clause, what="tau")
 
 
 def correlation_figure(canvas: Any, result: xr.Dataset) -> None:
@@ -202,7 +201,7 @@ VIEW = View(
         "curves": CURVES,
         "swops": SWOPS,
     },
-    also=("gains",),
+    shown=("metrics", "gains"),
     about="Kendall's tau is the share of pairs of runs that two metrics, or two gain settings, "
     "order in the same way minus the share in opposite orders; equal means count as neither. "
     "Limits are about the tau to be expected from as many other topics; none where tau is 1 "

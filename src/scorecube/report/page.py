@@ -84,7 +84,7 @@ class Section:
         view, whole = view_of(self.kind), {}
         frames = {name: self.frame(name) for name in view.tables}
         answers = [answer for question in view.answers for answer in self.answers(question)]
-        tables = {name: frames[name] for name in (view.first_table, *view.also)}
+        tables = {name: frames[name] for name in view.shown}
         if len(self.parts) > 1:
             tables["means over the collections"] = averages(self.frame())
             if view.overview is not None:

@@ -181,6 +181,8 @@ def cell_texts(frame: pd.DataFrame) -> dict[str, list[str]]:
         half = first if low == high else (last - first) / 2
         percent = 100.0 if forms.get(estimate, PLAIN).endswith("%") else 1.0
         places = all_decimals(percent * half.to_numpy(float))
+        if low != high and estimate in decimals:
+            continue  # limits that are not shown beside it
         for name in {low, high}:
             decimals[name] = np.where(places == UNKNOWN, decimals.get(name, UNKNOWN), places)
         known = decimals.get(estimate, np.full(len(frame), UNKNOWN))

@@ -95,7 +95,7 @@ VIEW = View(
     name="reliability",
     heading="Reliability",
     tables={"coefficients": COEFFICIENTS, "components": COMPONENTS, "topics": NEEDED},
-    also=("topics",),
+    shown=("coefficients", "topics"),
     about="A score is the sum of a system effect, a topic effect and an interaction with error "
     "(generalisability theory). E rho^2 is about differences between systems; Phi about absolute "
     "means, for which the topics' difficulty is an error, too. Both are high where systems differ "

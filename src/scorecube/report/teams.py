@@ -142,7 +142,7 @@ VIEW = View(
         "first_miss": FIRST_MISS,
         "own": OWN,
     },
-    also=("absent",),
+    shown=("absent",),
     about="Teams are drawn and left out: their runs are removed, and judged documents that only "
     "they contributed become unjudged; the other runs are evaluated again. Limits of means are "
     "over teams, those of variances over draws. Pools are rebuilt from these runs: if others were "

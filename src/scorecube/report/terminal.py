@@ -43,9 +43,8 @@ def summaries(
     top: Rows of each collection; None for as many as are usual.
     """
     view = view_of_result(results[0])
-    first = view.find_table(None)[0]
     shown: list[Shown] = []
-    for name in [first, *view.also][: 1 if len(results) > 1 else None]:
+    for name in view.shown[: 1 if len(results) > 1 else None]:
         frames = [_rows(view.tables[name], result) for result in results]
         frames = [frame for frame in frames if len(frame)]
         if frames:

@@ -137,8 +137,8 @@ class View:
         Draws the results of several collections.
     if_few
         Table that is the default where it has at most `FEW` rows.
-    also
-        Tables, beside the first, that a terminal shows.
+    shown
+        Tables that pages and terminals show; the first by default.
     compute
         Makes the result from a cube, for what is not stored.
     page_result
@@ -158,7 +158,7 @@ class View:
     by_metric: bool = False
     overview: Callable[..., None] | None = None
     if_few: str = ""
-    also: Sequence[str] = ()
+    shown: Sequence[str] = ()
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 
@@ -168,6 +168,8 @@ class View:
             from scorecube.report.tables import Table, values
 
             object.__setattr__(self, "tables", {"values": Table("", "", make=values)})
+        if not self.shown:
+            object.__setattr__(self, "shown", (self.first_table,))
 
     @property
     def first_table(self) -> str:

@@ -336,7 +336,7 @@ def test_columns_are_chosen_for_tables_only(tmp_path: Path) -> None:
     with pytest.raises(BadPlan, match="run_column='a' is about data frames with rows for scores"):
         sc.cube_from_scores({"AP": pd.DataFrame([[1.0]], ["a"], ["1"])}, run_column="a")
     with pytest.raises(TypeError, match="unexpected argument 'team'"):
-        sc.cube_from_scores(pd.DataFrame(TYPED), team="a")  # type: ignore[call-overload]
+        sc.cube_from_scores(pd.DataFrame(TYPED), team="a")
     path = written(tmp_path / "s.csv", "who,what,acc\na,1,1\n")
     with pytest.raises(
         BadInput,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -61,10 +61,10 @@ def test_cards_and_measures_have_the_numbers_of_the_results(several: Study, tmp_
     measures = page[page.index('<table class="measures">') :].partition("</table>")[0]
     for metric in METRICS:
         cell = at.sel(metric=metric)
-        share = [float(cell[f"share{end}"]) for end in ("", "_low", "_high")]
+        share, low, high = (float(cell[f"share{end}"]) for end in ("", "_low", "_high"))
         assert f"<span>{metric}</span>" in page
-        if share[0] > 0:
-            assert with_limits(*share, ".0%") in measures
+        if share > 0:
+            assert with_limits(share, low, high, ".0%") in measures
     headings = re.findall(r'<th scope="col"[^>]*>([^<]*)', measures)
     assert headings[:4] == [
         "metric",
@@ -166,4 +166,5 @@ def test_many_collections_are_rows_of_dots(several: Study) -> None:
             * several[name].result("bootstrap")["share"].sel(metric=line.get_label(), alpha=0.05)
             for name in several
         ]
-        assert list(line.get_xdata()) == pytest.approx([share.item() for share in expected])
+        places: Any = line.get_xdata()
+        assert list(places) == pytest.approx([share.item() for share in expected])

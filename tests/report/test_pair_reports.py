@@ -14,9 +14,9 @@ from scipy.stats import false_discovery_control
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.drawing import drawn
-from scorecube.report.formats import merge_gains
 from scorecube.report.page_parts import picture
 from scorecube.report.pair_tests import p_value_curves, power_bars
+from scorecube.report.readable import merge_gains
 from scorecube.report.views import view_of
 from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
@@ -141,8 +141,8 @@ def test_every_table_is_shown_in_every_format(
             ends = ("_low", "_high") if form == "text" else ("",)[1:]
             assert all(name in header for name in frame.columns if not name.endswith(ends))
         else:  # headings are words, and what all rows share stands in the caption
-            ends = {"markdown": "|", "latex": r"\\"}[form]
-            rows = sum(line.endswith(ends) for line in shown.splitlines())
+            end = {"markdown": "|", "latex": r"\\"}[form]
+            rows = sum(line.endswith(end) for line in shown.splitlines())
             assert rows == len(merge_gains(frame)) + {"markdown": 2, "latex": 1}[form]
 
 

@@ -33,7 +33,8 @@ KNOWN = (
 def described(rows: list[dict[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     known = {variable.name: variable for variable in KNOWN}
-    frame.attrs = traits_of({name: name for name in frame}, known)
+    traits: Any = traits_of({name: name for name in map(str, frame)}, known)
+    frame.attrs = traits
     return frame
 
 

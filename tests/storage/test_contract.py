@@ -129,8 +129,8 @@ def test_blocks_are_recorded_once_and_read_in_any_order(place: str) -> None:
     blocks = collection.blocks("swap", "0" * 16)
     counts: NDArray[np.int64] = np.arange(6).reshape(2, 3)
     other = pickle.loads(pickle.dumps(blocks))  # of a worker
-    other.record(10, 20, {"count": counts, "total": np.int64(5)})
-    blocks.record(0, 10, {"count": counts + 1, "total": np.int64(6)})
+    other.record(10, 20, {"count": counts, "total": np.array(5)})
+    blocks.record(0, 10, {"count": counts + 1, "total": np.array(6)})
     assert [(each.start, each.stop) for each in blocks.records()] == [(0, 10), (10, 20)]
     segment = blocks.read(blocks.records()[1])
     assert segment is not None

@@ -139,7 +139,7 @@ def test_4_a_read_of_a_cube_that_was_replaced_and_cleaned_is_repeated(
     answers = iter([stale, collection.head, collection.head])
 
     class Late(Collection):
-        head = property(lambda _: next(answers))  # type: ignore[assignment]
+        head = property(lambda _: next(answers))
 
     xr.testing.assert_identical(Late(collection.study, "a").cube, cube(5))
 
@@ -147,7 +147,7 @@ def test_4_a_read_of_a_cube_that_was_replaced_and_cleaned_is_repeated(
 def test_5_metrics_that_are_added_at_once_are_all_there(path: Path) -> None:
     threads = [
         threading.Thread(
-            target=lambda name=f"n{number}", number=number: open_study(path, mode="a").add(  # type: ignore[misc]
+            target=lambda name=f"n{number}", number=number: open_study(path, mode="a").add(
                 "a", cube=cube(number, name)
             )
         )

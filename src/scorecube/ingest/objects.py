@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -256,7 +256,17 @@ def _of_ranx(scores: Any) -> Any:
     return found
 
 
+@overload
 def cube_from_scores(
+    scores: Any, *, collections: Literal[True], **options: Any
+) -> dict[str, xr.Dataset]: ...
+
+
+@overload
+def cube_from_scores(scores: Any, **options: Any) -> xr.Dataset: ...
+
+
+def cube_from_scores(  # type: ignore[misc]  # options of both are those below
     scores: Any,
     *,
     runs: Iterable[Any] | None = None,

@@ -119,7 +119,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         ranks = f"rank {first['rank_low']} to {first['rank_high']}"
         clause = f"{over}{ranks}; {best} [{percent}, simultaneous rank sets]"
         if could > 1 and first.get("own", 0) > 0:
-            clause += f"; {first['own']:.0f} pairs would be separated by their own errors alone"
+            pairs = counted(int(first["own"]), "pair")
+            clause += f"; {pairs} would be separated by their own errors alone"
         if several and "neighbours" in first:
             number = int(first["neighbours"])
             clause += f"; {counted(number, 'neighbouring pair')} of {len(rows) - 1} separated"

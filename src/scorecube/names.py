@@ -106,6 +106,10 @@ UNJUDGED: Final = -1  # level code of an unjudged document, and of the padding b
 
 AUTO: Final = "auto"  # the default gain setting: the gain of a level is its number
 
+N_BAGS: Final = 1_000
+"""Bags of topics, where there are more units than sums of squares are exact of: the same estimand,
+and the same standard errors within a few percent. Another number is an attribute of a cube."""
+
 DEFAULT_METRICS: Final = ("AP", "Q", "nDCG@10", "nERR@10", "P+")
 """Metrics that are evaluated by default."""
 

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.slurm
 STARTER = Path(__file__).with_name("slurm.sh")
 SBATCH = REPO / "cluster" / "slurm" / "scorecube.sbatch"
 
+KEYS = ".dask-jobqueue.worker.*"
+"""Files in which dask-jobqueue hands certificates of a run to its jobs."""
+
 
 class Slurm:
     """Client commands of a SLURM that was started for the tests."""
@@ -78,14 +81,9 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
     lost = {"DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s"}
     with study.driver(cluster=profile, SLURM_CONF=slurm.conf, **lost) as driver:
         before = study.wait_for_share(0.1)
-        (folder,) = runs.iterdir()
-        keys = list((folder / "tls").iterdir())
+        keys = list(runs.glob(KEYS))
         assert len(keys) == 3
-        assert (
-            stat.S_IMODE(folder.stat().st_mode)
-            == stat.S_IMODE((folder / "tls").stat().st_mode)
-            == 0o700
-        )
+        assert stat.S_IMODE(runs.stat().st_mode) == 0o700
         assert {stat.S_IMODE(key.stat().st_mode) for key in keys} == {0o600}
         sockets = [
             each
@@ -107,7 +105,7 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
     assert status == 0, said
     study.assert_result(expected)
     wait_until("an empty queue", lambda: not slurm.jobs())
-    assert not (folder / "tls").exists(), "certificates outlive their run"
+    assert not list(runs.glob(KEYS)), "certificates outlive their run"
 
 
 def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
@@ -126,4 +124,4 @@ def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
     assert last.startswith("error: ")
     assert "invalid partition specified: nowhere" in last
     assert not slurm.jobs()
-    assert not list((tmp_path / "runs").glob("*/tls"))
+    assert not list((tmp_path / "runs").glob(KEYS))

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from scorecube import names
 from scorecube.analyses.described import Described
 from scorecube.analyses.options import option_field, options_of
-from scorecube.collection.selection import BAGS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class SharedOptions(Described):
         False, "Take topics as independent, also those that come in groups."
     )
     bags: Literal["none"] | int = option_field(
-        BAGS,
+        names.N_BAGS,
         "Random bags of more than 1,400 topics, which are resampled; none draws each topic.",
         minimum=100,
         maximum=1_400,

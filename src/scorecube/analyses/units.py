@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.entry import run_slices
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import BAGS
 from scorecube.errors import counted
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
@@ -44,7 +43,7 @@ class Stratum(NamedTuple):
 
 def bags_of(cube: xr.Dataset) -> int | None:
     """Return the number of bags of a cube; None for none."""
-    bags = cube.attrs.get("bags", BAGS)
+    bags = cube.attrs.get("bags", names.N_BAGS)
     return None if bags == "none" else int(bags)
 
 

@@ -18,10 +18,6 @@ from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
 from scorecube.metrics import Metric
 
-BAGS = 1_000
-"""Bags of topics, where there are more units than sums of squares are exact of: the same estimand,
-and the same standard errors within a few percent. Another number is an attribute of a cube."""
-
 
 def select(
     cube: xr.Dataset,
@@ -34,7 +30,7 @@ def select(
     by: Any = None,
     missing: Literal["refuse", "drop"] = "refuse",
     by_topic: bool = False,
-    bags: int | Literal["none"] = BAGS,
+    bags: int | Literal["none"] = names.N_BAGS,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
 
@@ -104,7 +100,7 @@ def select(
         result = with_labels(result, {dim: in_order})
     if missing == "drop":
         result = on_complete_topics(result)
-    return result if bags == BAGS else result.assign_attrs(bags=bags)
+    return result if bags == names.N_BAGS else result.assign_attrs(bags=bags)
 
 
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:

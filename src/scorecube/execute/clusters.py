@@ -314,6 +314,8 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
     if spec.security or spec.address.startswith("tls:"):
         security = Security(**{"require_encryption": True, **spec.security})
     try:
+        if security and security.get_connection_args("client").get("ssl_context") is None:
+            raise ValueError("no certificate of this program")
         client: Client = Client(**place, security=security, set_as_default=False)
         stack.callback(_close, client)
         asked: Any = client.get_versions(packages=list(PACKAGES))

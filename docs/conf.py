@@ -1,4 +1,7 @@
-"""Sphinx settings: ``make docs`` writes docs/_build/html, without network; pages in `_generated` are made from the declarations."""
+"""Sphinx settings: ``make docs`` writes docs/_build/html, without network.
+
+Pages in `_generated` are made from the declarations.
+"""
 
 from __future__ import annotations
 

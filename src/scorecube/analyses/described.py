@@ -1,4 +1,4 @@
-"""Docstrings of records of options: their section Parameters is made from the declarations of the fields."""
+"""Docstrings of records of options, whose parameters are told by the declarations of fields."""
 
 import dataclasses
 import inspect
@@ -16,7 +16,7 @@ WIDTH = 110
 
 
 class Described:
-    """Base of records that state an option once: help() and the reference pages show what its field declares.
+    """Base of records that state an option once, in its field, for help() and the pages.
 
     A docstring that has a section Parameters stays as it is.
     """
@@ -50,7 +50,7 @@ class Described:
 
 
 def _choices(kind: type, name: str) -> list[str]:
-    """Return the values of a field that is a literal, or a tuple of it; the class is not a record yet."""
+    """Return the values of a literal field, or of a tuple of it, of a class in the making."""
     types = [vars(base).get("__annotations__", {}).get(name) for base in kind.__mro__]
     hint = str(next(filter(None, types), "")).replace("typing.", "")
     return re.findall(r"[\"']([^\"']+)[\"']", hint) if LITERAL.fullmatch(hint) else []

@@ -26,7 +26,7 @@ PAIRS_AT_ONCE = 2**14
 
 
 def rankings(judged: JudgedTable, confidence: float) -> Values:
-    """Return tau with limits over topics and tau-AP, (cell,), means and ranks of runs, (cell, run)."""
+    """Return tau with limits and tau-AP, (cell,), and means and ranks of runs, (cell, run)."""
     truth, judge = judged.truth, judged.judge
     above = above_by_cell(truth), above_by_cell(judge)
 

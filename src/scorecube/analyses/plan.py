@@ -34,7 +34,8 @@ class Plan:
     """All that determines a result: equal plans have equal results, bit for bit.
 
     trials, seed: At least 1; 0 .. 2**64 - 1.
-    nesting: Digests of the systems of the runs and of the groups of the topics, where there are any.
+    nesting: Digests of the systems of the runs and of the groups of the topics, where there are
+    any.
     """
 
     analysis: Analysis

@@ -13,8 +13,8 @@ from scorecube.analyses.options import option_field, options_of
 class SharedOptions(Described):
     """Declarations of the shared options; the values are passed on by name.
 
-    Those from `metrics` to `bags` are described by `scorecube.collection.selection.select`, `trials` and `seed` by
-    `scorecube.analyse`.
+    Those from `metrics` to `bags` are described by `scorecube.collection.selection.select`,
+    `trials` and `seed` by `scorecube.analyse`.
     """
 
     collection: tuple[str, ...] | None = option_field(
@@ -51,7 +51,8 @@ class SharedOptions(Described):
     scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
     memory: str | None = option_field(
         None,
-        "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container or job by default.",
+        "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container "
+        "or job by default.",
     )
     dry_run: bool = option_field(False, "Only report what would be done.")
 

@@ -1,4 +1,4 @@
-"""Metrics that scorecube does not define, computed by the package ir_measures where it is installed.
+"""Metrics that scorecube does not define, computed by ir_measures where it is installed.
 
 They know neither gain settings nor teams that are left out.
 """
@@ -37,7 +37,12 @@ class OtherMetric(Metric):
     def score_runs(
         self, lists: Lists, judged: NDArray[np.int64], retrieved: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Score lists by their judged documents (run, topic, entry) and lengths (run, topic); NaN where no document is relevant."""
+        """Score lists, (run, topic); NaN where no document is relevant.
+
+        lists: Judged documents, (run, topic, entry).
+        judged: Number of judged documents, (topic, level).
+        retrieved: Lengths of the lists, (run, topic).
+        """
         import ir_measures
 
         measure, scores = ir_measures.parse_measure(self.name), np.full(retrieved.shape, np.nan)
@@ -51,7 +56,7 @@ class OtherMetric(Metric):
 
 
 def other_metric(text: str) -> OtherMetric | None:
-    """Return the metric of ir_measures that a text names; None if there is none that can be computed."""
+    """Return the metric of ir_measures that a text names; None if none can be computed."""
     try:
         import ir_measures
 
@@ -71,7 +76,7 @@ def _of_run(
     judged: NDArray[np.int64],
     retrieved: NDArray[np.int64],
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
-    """Return the ranked documents of a run and the judgements, by topic; documents are named by their ranks."""
+    """Return the documents of a run, named by their ranks, and the judgements, by topic."""
     ranked: dict[str, dict[str, float]] = {}
     labels: dict[str, dict[str, int]] = {}
     for topic, length in enumerate(retrieved.tolist()):

@@ -25,7 +25,8 @@ def _controller() -> ThreadpoolController:
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS libraries to one thread.
 
-    The limit holds for the whole process, so concurrent runs share it: the first to enter sets it, the last to leave restores it.
+    The limit holds for the whole process, so concurrent runs share it: the first to enter sets it,
+    the last to leave restores it.
     """
     global _N_ENTERED, _LIMITER
     with _LOCK:

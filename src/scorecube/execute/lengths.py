@@ -10,9 +10,11 @@ from typing import NamedTuple
 from scorecube.execute.blocks import Block, Interval
 
 BLOCK_SECONDS = 0.5
-"""Target duration: long compared with scheduling and recording a block, short compared with a run."""
+"""Target duration: long compared with scheduling and recording a block, short compared with a
+run."""
 INLINE_SECONDS = 0.4
-"""Shorter work is one block, without a scheduler and without records: importing dask takes as long."""
+"""Shorter work is one block, without a scheduler and without records: importing dask takes as
+long."""
 TIMED_SECONDS = 0.05
 """A block that takes so long is timed well enough."""
 LONG_SECONDS = 0.25

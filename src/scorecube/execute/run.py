@@ -161,7 +161,7 @@ def _is_visible(client: Client, blocks: BlockStore) -> bool:
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
-    """Return the attributes of a result: plan, digests, versions, machine, warnings, times (UTC)."""
+    """Return the attributes of a result: plan, digests, versions, machine, warnings, times."""
     plan, cube = prepared.plan, prepared.cube
     doubts = plan.analysis.doubts(cube)
     return {

@@ -68,7 +68,8 @@ def read_matrix(
     labels = categories(table.columns[0] if skip else numbered(down, len(table.lines)))
     if len(labels.categories) < len(labels):
         again = np.flatnonzero(pd.Series(labels).duplicated())
-        text = f"repeated {down}: {listed(list(dict.fromkeys(str(labels[k]) for k in again.tolist())))}"
+        repeated = dict.fromkeys(str(labels[k]) for k in again.tolist())
+        text = f"repeated {down}: {listed([*repeated])}"
         raise BadInput(text, path, table.lines[int(again[0])])
     own = matrix_labels(labels, names)
     cells = np.concatenate([table.columns[k] for k in kept])

@@ -96,7 +96,8 @@ def from_ir_measures(measure: str) -> str:
 
     Examples
     --------
-    >>> [from_ir_measures(measure) for measure in ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")]
+    >>> measures = ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")
+    >>> [from_ir_measures(measure) for measure in measures]
     ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20',
     'ir_measures:RBP']
     """

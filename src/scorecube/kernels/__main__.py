@@ -1,4 +1,4 @@
-"""``python -m scorecube.kernels``: compile the kernels of readers, metrics and analyses, for images and before tests."""
+"""``python -m scorecube.kernels``: compile all kernels, for images and before tests."""
 
 import logging
 import tempfile

@@ -1,7 +1,7 @@
 """Array types of kernels: the element type and the number of dimensions.
 
-``Float64Array2`` is a float64 array with two dimensions; what the dimensions are is stated in the docstring of each
-kernel. numba ignores the annotations, type checkers and readers use them.
+``Float64Array2`` is a float64 array with two dimensions; what the dimensions are is stated in the
+docstring of each kernel. numba ignores the annotations, type checkers and readers use them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The upper half of a product of 64-bit words. Compilers recognise it and make one machine instruction of it."""
+"""The upper half of a product of 64-bit words, which compilers make one instruction of."""
 
 from __future__ import annotations
 

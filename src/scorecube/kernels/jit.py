@@ -1,7 +1,8 @@
-"""The decorator of all kernels, which compiles a function at its first call and keeps its machine code on the disk.
+"""The decorator of all kernels: compiled at the first call, and kept on the disk.
 
-Kernels release the interpreter lock. None uses fastmath: results must not depend on how the compiler reorders
-floating-point operations. The import of numba, which takes longer than many commands, waits for the first kernel.
+Kernels release the interpreter lock. None uses fastmath: results must not depend on how the
+compiler reorders floating-point operations. The import of numba, which takes longer than many
+commands, waits for the first kernel.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def compiled(function: Function) -> Function:
 
 
 class Kernel:
-    """A function that is compiled, or loaded from the disk, when it is called; other kernels may call it.
+    """A function that is compiled, or loaded from the disk, when it is called.
+
+    Other kernels may call it.
 
     function: What is compiled.
     """
@@ -86,9 +89,9 @@ def over_rankings(function: Callable[..., None]) -> Ufunc:
 def cache_folder() -> Path | None:
     """Return the folder of machine code, None if none can be written.
 
-    It lies in ``NUMBA_CACHE_DIR``, else beside the package, else in the user's cache, and is named by the sources of
-    all kernels: numba does not notice that a function changed which a cached kernel calls. Folders of other sources
-    are removed, but for those used last.
+    It lies in ``NUMBA_CACHE_DIR``, else beside the package, else in the user's cache, and is named
+    by the sources of all kernels: numba does not notice that a function changed which a cached
+    kernel calls. Folders of other sources are removed, but for those used last.
     """
     places = [PACKAGE / "__pycache__"]
     with suppress(RuntimeError):  # no home
@@ -117,7 +120,7 @@ def source_digest() -> str:
 
 
 def is_cached(function: Callable[..., Any]) -> bool:
-    """Return whether the machine code of a function is kept: that of a metric typed into a console is not."""
+    """Return whether machine code is kept: that of a metric typed into a console is not."""
     return cache_folder() is not None and Path(function.__code__.co_filename).is_file()
 
 
@@ -135,10 +138,11 @@ def _in_cache_folder() -> Iterator[None]:
 
 @contextmanager
 def _one_process() -> Iterator[None]:
-    """Keep other processes from compiling or loading meanwhile, where the system has locks of files.
+    """Keep other processes from compiling or loading meanwhile, where files can be locked.
 
-    numba numbers the files of a function: where two processes store code for different types at a time, its index may
-    name the code of the other process, which then ends the process that calls it.
+    numba numbers the files of a function: where two processes store code for different types at a
+    time, its index may name the code of the other process, which then ends the process that calls
+    it.
     """
     folder = cache_folder()
     with _COMPILING, ExitStack() as stack:

@@ -1,6 +1,7 @@
 """Rankings of the same runs: numbers of runs above, and correlations by products of signs.
 
-All that is counted are integers, so that results do not depend on the order of runs, of rankings or of products.
+All that is counted are integers, so that results do not depend on the order of runs, of rankings or
+of products.
 
 >>> above = ranks_above(np.array([[5.0, 3.0, 2.0, 1.0], [6.0, 1.0, 2.0, 1.0]]), 0.0)
 >>> above.tolist()
@@ -9,8 +10,9 @@ All that is counted are integers, so that results do not depend on the order of 
 >>> found.difference.tolist(), found.tied.tolist()
 ([[6, 3], [3, 5]], [0, 1])
 
-References: Kendall 1970, "Rank correlation methods"; Yilmaz, Aslam and Robertson 2008, "A new rank correlation
-coefficient for information retrieval"; Urbano and Marrero 2017, "The treatment of ties in AP correlation".
+References: Kendall 1970, "Rank correlation methods"; Yilmaz, Aslam and Robertson 2008, "A new rank
+correlation coefficient for information retrieval"; Urbano and Marrero 2017, "The treatment of ties
+in AP correlation".
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ PAIRS_AT_ONCE = 2**16
 
 
 class Concordance(NamedTuple):
-    """Pairs of runs by their order in two rankings, int64 (ranking, ranking), and tied pairs, int64 (ranking,).
+    """Pairs of runs by their order in two rankings, (ranking, ranking), and ties, (ranking,).
 
     difference: Concordant less discordant pairs.
     untied: Pairs that neither ranking ties: concordant and discordant ones.
@@ -94,7 +96,9 @@ def concordance(above: IntArray) -> Concordance:
 
 
 def spearman(above: IntArray) -> FloatArray:
-    """Return Spearman's rho of every two rankings with average ranks, (ranking, ranking); NaN where one ties all runs.
+    """Return Spearman's rho of every two rankings with average ranks, (ranking, ranking).
+
+    NaN where one ties all runs.
 
     above: int64 (ranking, run), of `ranks_above`.
     """
@@ -108,7 +112,7 @@ def spearman(above: IntArray) -> FloatArray:
 
 
 def tau_ap(truth: IntArray, other: IntArray) -> float:
-    """Return the AP correlation of a ranking with the one that counts as truth: the mean over all orders of tied runs.
+    """Return the AP correlation of a ranking with the truth: the mean over orders of ties.
 
     truth, other: int64 (run,), of `ranks_above`.
 
@@ -123,7 +127,8 @@ def tau_ap(truth: IntArray, other: IntArray) -> float:
     begins, places = np.sort(other), np.arange(n_runs)
     inverse = np.zeros(n_runs)
     inverse[1:] = 1 / places[1:]
-    # A tied run takes each place of its group as often; above it are runs of its group, of which half are in order.
+    # A tied run takes each place of its group as often; above it are runs of its group, of which
+    # half are in order.
     within = 0.5 * ((places - begins) * inverse).sum()
     group_size = np.bincount(begins, minlength=n_runs)
     weight = np.bincount(begins, inverse, n_runs) / np.maximum(group_size, 1)

@@ -1,6 +1,7 @@
 """Evaluation measures: functions of one ranking's relevance levels and gains.
 
-Importing this package registers its metrics; a metric in a file of your own is registered by importing that file, see `metric`.
+Importing this package registers its metrics; a metric in a file of your own is registered by
+importing that file, see `metric`.
 """
 
 from scorecube.metrics import binary, blended, cascade, incomplete, reciprocal

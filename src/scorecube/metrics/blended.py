@@ -1,4 +1,4 @@
-"""Metrics on the blended ratio (Q, Rmeasure, O, P-measure, P+) and on weighted precision (AWP, RWP).
+"""Metrics on the blended ratio (Q, Rmeasure, O, P-measure, P+) and weighted precision (AWP, RWP).
 
 The blended ratio is BR(r) = (cg(r) + count(r)) / (cg_I(r) + r) (Sakai 2007, eq 2), weighted
 precision WP(r) = cg(r) / cg_I(r). `rel` decides what is relevant; gains only weight it. The paper's
@@ -38,7 +38,7 @@ def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any
 
 @compiled
 def preferred(levels: Any, n: int) -> int:
-    """Return the place of the first document of the highest level among n; -1 without relevant ones.
+    """Return the place of the first document of the highest level among n; -1 for none relevant.
 
     It is the preferred document (Sakai 2007, section 3.3).
     """

@@ -1,4 +1,4 @@
-"""Cascade metrics, whose user stops at a document with a probability that grows with its gain (ERR, nERR); RBP."""
+"""Cascade metrics, whose user stops with a probability that grows with the gain; RBP."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def stop_probability(gain: float, largest: float, form: float) -> float:
 def expected_reciprocal_rank(
     ranks: Any, levels: Any, gains: Any, cutoff: int, form: float
 ) -> float:
-    """Return the ERR of the list; g_max is the gain of the highest level the collection declares."""
+    """Return the ERR of the list; g_max is the gain of the highest level of the collection."""
     continuing, total = 1.0, 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
@@ -35,7 +35,8 @@ def expected_reciprocal_rank(
 @metric(
     "ERR",
     range=UNIT,
-    source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
+    source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; "
+    "form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
     uses_gains=True,
     form=FORM,
 )

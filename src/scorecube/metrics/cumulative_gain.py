@@ -18,9 +18,11 @@ BASE = Parameter(-1.0, above=1.0, also=(0.0,))
 
 @compiled
 def discount(rank: int, base: float) -> float:
-    """Return the divisor of the gain at rank r: log2(r + 1) for base -1; for base b, 1 up to rank b, then log_b(r).
+    """Return the divisor of the gain at rank r.
 
-    Base 0 is the natural logarithm from rank 2 on, as in NTCIREVAL; an infinite base is no discount.
+    log2(r + 1) for base -1; for base b, 1 up to rank b, then log_b(r).
+    Base 0 is the natural logarithm from rank 2 on, as in NTCIREVAL; an infinite base is no
+    discount.
     """
     if base < 0.0:
         return LOGARITHMS[rank] if rank < LOGARITHMS.shape[0] else math.log2(rank + 1.0)
@@ -51,7 +53,7 @@ def discounted_gain(
 def mean_normalised_gain(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, base: float
 ) -> float:
-    """Return the mean over ranks 1 to the cut-off of discounted gain over that of the ideal list."""
+    """Return the mean over ranks to the cut-off of discounted gain over that of the ideal list."""
     level, left, k = judged.shape[0] - 1, judged[judged.shape[0] - 1], 0
     total, ideal, ratios = 0.0, 0.0, 0.0
     for rank in range(1, cutoff + 1):
@@ -132,7 +134,8 @@ def andcg(
 @metric(
     "nDCG",
     range=UNIT,
-    source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen 2002; form=exp2: gains of 2^gain - 1, as in Burges et al. 2005 and gdeval",
+    source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen "
+    "2002; form=exp2: gains of 2^gain - 1, as in Burges et al. 2005 and gdeval",
     uses_gains=True,
     over_ideal=True,
     b=BASE,

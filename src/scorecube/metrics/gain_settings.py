@@ -1,4 +1,4 @@
-"""Gain settings: colon-separated gains, highest level first, e.g. ``3:2:1``; ``auto`` is gain = level."""
+"""Gain settings: gains with colons, highest level first, as ``3:2:1``; ``auto``: gain = level."""
 
 import math
 from itertools import pairwise
@@ -10,7 +10,8 @@ from scorecube.errors import BadName
 from scorecube.names import AUTO
 
 SMALLEST_GAIN, LARGEST_GAIN = 1e-9, 1e9
-"""Range of gains beside 0: sums over a list and their ratios stay finite and do not lose the smallest gain's last digits."""
+"""Range of gains beside 0: sums over a list and their ratios stay finite and do not lose the
+smallest gain's last digits."""
 
 
 def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
@@ -31,7 +32,8 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     Raises
     ------
     BadName
-        A value that is not 0 or a number between `SMALLEST_GAIN` and `LARGEST_GAIN`; only zeros; a lower level with a larger gain; more or fewer values than levels.
+        A value that is not 0 or a number between `SMALLEST_GAIN` and `LARGEST_GAIN`; only zeros; a
+        lower level with a larger gain; more or fewer values than levels.
 
     Examples
     --------
@@ -50,19 +52,23 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
         raise BadName(f"gain setting {text!r}: gains must be finite and not negative")
     if any(value and not SMALLEST_GAIN <= value <= LARGEST_GAIN for value in values):
         raise BadName(
-            f"gain setting {text!r}: gains must be 0, or between {SMALLEST_GAIN:g} and {LARGEST_GAIN:g}; scale them"
+            f"gain setting {text!r}: gains must be 0, or between {SMALLEST_GAIN:g} and "
+            f"{LARGEST_GAIN:g}; scale them"
         )
     if not any(values):
         raise BadName(
-            f"gain setting {text!r}: all gains are 0, so every score would be; give the highest level at least a gain above 0"
+            f"gain setting {text!r}: all gains are 0, so every score would be; give the highest "
+            "level at least a gain above 0"
         )
     if len(values) != n_levels:
         raise BadName(
-            f"gain setting {text!r} has {len(values)} values, but the collection has {n_levels} relevant levels; "
+            f"gain setting {text!r} has {len(values)} values, but the collection has {n_levels} "
+            "relevant levels; "
             "give one value for each level, highest level first"
         )
     if any(higher < lower for higher, lower in pairwise(values)):
         raise BadName(
-            f"gain setting {text!r} gives a lower level a larger gain; list gains from the highest level to the lowest"
+            f"gain setting {text!r} gives a lower level a larger gain; list gains from the "
+            "highest level to the lowest"
         )
     return np.array([0.0, *reversed(values)])

@@ -73,7 +73,8 @@ def parse_metric(text: str) -> Metric:
         start = re.match(NAME, text.strip().removeprefix(f"{summary}:"))
         name = start[0] if start else text
         raise BadName(
-            f"unknown metric {text!r}; the nearest known ones are: {nearest(name, list(DEFINITIONS))}"
+            f"unknown metric {text!r}; the nearest known ones are: "
+            f"{nearest(name, list(DEFINITIONS))}"
         )
     definition = DEFINITIONS[shape["name"]]
     cutoff = whole_number(shape["cutoff"] or "0", DEEPEST)
@@ -90,7 +91,7 @@ def parse_metric(text: str) -> Metric:
 
 
 def whole_number(text: str, largest: int) -> int | None:
-    """Return an integer of at least 0; None for other texts, and for numbers above `largest` of any length.
+    """Return an integer of at least 0; None for other texts, and for numbers above `largest`.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def whole_number(text: str, largest: int) -> int | None:
 def _parse_settings(
     text: str, inside: str, definition: Definition
 ) -> tuple[int, bool, tuple[tuple[str, Value], ...]]:
-    """Return `rel`, `judged_only` and the values that differ from the defaults, from the text between the brackets."""
+    """Return `rel`, `judged_only` and the values that differ from the defaults, of a bracket."""
     items = [item.partition("=") for item in inside.split(",")] if inside else []
     keys = [key for key, _, _ in items]
     if repeated := ["".join(item) for item in items if keys.count(item[0]) > 1]:
@@ -123,7 +124,8 @@ def _parse_settings(
         else:
             known = ", ".join([*EVERY_METRIC, *definition.parameters])
             raise BadName(
-                f"metric {text!r}: {key + equals + value!r} is not a setting of {definition.name}; known: {known}"
+                f"metric {text!r}: {key + equals + value!r} is not a setting of "
+                f"{definition.name}; known: {known}"
             )
     declared = definition.parameters.items()
     settings = tuple(

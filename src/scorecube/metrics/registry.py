@@ -1,17 +1,21 @@
 """What a metric is, how one is declared, and how its name is parsed and printed.
 
-A metric is one small function of the judged documents of one ranked list, declared with `@metric` in the file of its family or in any file
-outside this package; NumPy broadcasts it over gain settings, runs and topics. Its arguments, in this order:
+A metric is one small function of the judged documents of one ranked list, declared with `@metric`
+in the file of its family or in any file outside this package; NumPy broadcasts it over gain
+settings, runs and topics. Its arguments, in this order:
 
-- `ranks`, int32 (entry,): ranks of the judged documents, from 1, ascending; very large ones behind the end of the list, see
-  `common.n_scored`.
-- `levels`, int8 (entry,): their relevance levels; 0 judged not relevant. Levels below ``rel`` are 0. Documents that are not relevant
-  may be missing, unless the metric is declared with `non_relevant`.
-- `judged`, int64 (level,): number of judged documents of the topic at each level, in the same sense.
+- `ranks`, int32 (entry,): ranks of the judged documents, from 1, ascending; very large ones behind
+  the end of the list, see `common.n_scored`.
+- `levels`, int8 (entry,): their relevance levels; 0 judged not relevant. Levels below ``rel`` are
+  0. Documents that are not relevant may be missing, unless the metric is declared with
+  `non_relevant`.
+- `judged`, int64 (level,): number of judged documents of the topic at each level, in the same
+  sense.
 - `gains`, float64 (level,): gain of each level; ``gains[0]`` is 0.
 - `cutoff`, int64: the ``@k``; 0 for none.
 - `parameters`, float64 (parameter,): values of the declared parameters, in order of declaration.
-- `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for topics without a relevant document.
+- `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for
+  topics without a relevant document.
 """
 
 import math
@@ -29,7 +33,8 @@ from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 
 MEAN, GEOMETRIC, AREA = SUMMARIES = ("mean", "geo", "area")
-"""How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure (``area:AP``)."""
+"""How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure
+(``area:AP``)."""
 UNIT = (0.0, 1.0)
 """Range of most metrics."""
 Value = float | str | tuple[float, ...]
@@ -52,7 +57,8 @@ class Parameter:
     default
         Value if none is given.
     words
-        Word -> the number that the metric's function receives; empty for a parameter that takes numbers.
+        Word -> the number that the metric's function receives; empty for a parameter that takes
+        numbers.
     above, below
         Open bounds of numbers.
     also
@@ -132,9 +138,10 @@ DEFINITIONS: dict[str, Definition] = {}
 
 
 def register(definition: Definition) -> None:
-    """Add a metric to `DEFINITIONS`; a function that is declared again, e.g. in a notebook, replaces its former self.
+    """Add a metric to `DEFINITIONS`; a function that is declared again replaces its former self.
 
-    Raises BadName: Another function has the name; the name cannot be parsed; a parameter has a name that all metrics use.
+    Raises BadName: Another function has the name; the name cannot be parsed; a parameter has a name
+    that all metrics use.
     """
     name, function = definition.name, definition.function
     where = f"{function.__module__}.{function.__qualname__}"
@@ -144,14 +151,16 @@ def register(definition: Definition) -> None:
         )
     if reserved := [key for key in definition.parameters if key in EVERY_METRIC]:
         raise BadName(
-            f"metric {name!r}, of {where}: every metric has the parameter {reserved[0]}; choose another name for it"
+            f"metric {name!r}, of {where}: every metric has the parameter {reserved[0]}; choose "
+            "another name for it"
         )
     if name in DEFINITIONS:
         other = DEFINITIONS[name].function
         taken = f"{other.__module__}.{other.__qualname__}"
         if taken != where:
             raise BadName(
-                f"metric {name!r} is defined twice: by {taken} and by {where}; choose another name for the second"
+                f"metric {name!r} is defined twice: by {taken} and by {where}; choose another "
+                "name for the second"
             )
     DEFINITIONS[name] = definition
 
@@ -169,7 +178,8 @@ def metric(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
 
-    The decorator is all that a metric needs: it is evaluated, n_scored and completed once its file is imported.
+    The decorator is all that a metric needs: it is evaluated, n_scored and completed once its file
+    is imported.
 
     Parameters
     ----------
@@ -182,11 +192,13 @@ def metric(
     uses_gains
         Whether scores depend on the gain setting.
     over_ideal
-        Whether what the function writes is divided by what it writes of the ideal list; 0 where that is 0.
+        Whether what the function writes is divided by what it writes of the ideal list; 0 where
+        that is 0.
     non_relevant
         Whether scores depend on the judged documents that are not relevant.
     range
-        Least and greatest score that there can be; None if unknown: limits then do not stop at the ends of a range.
+        Least and greatest score that there can be; None if unknown: limits then do not stop at the
+        ends of a range.
     parameters
         By name, in the order in which the function takes them.
 
@@ -296,7 +308,8 @@ class Metric:
         if self.judged_only:
             lists = lists.condensed()
         if self.rel > 1:
-            # Levels below `rel` count as judged not relevant; a gain of 0 would leave them relevant.
+            # Levels below `rel` count as judged not relevant; a gain of 0 would leave them
+            # relevant.
             low = (lists.levels > 0) & (lists.levels < self.rel)
             lists = lists._replace(levels=np.where(low, np.int8(0), lists.levels))
             fewer = judged[..., : self.rel].sum(axis=-1, keepdims=True)
@@ -305,7 +318,8 @@ class Metric:
         self._check(judged.shape[-1] - 1, gains)
         settings = judged, gains, np.int64(self.cutoff), self.numbers()
         kernel = self.definition.kernel
-        # Vectorised code evaluates both sides of a condition, and raises flags on the side that is not taken.
+        # Vectorised code evaluates both sides of a condition, and raises flags on the side that is
+        # not taken.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             scores: npt.NDArray[np.float64] = kernel(lists.ranks, lists.levels, *settings)
             if self.definition.over_ideal:
@@ -320,23 +334,25 @@ class Metric:
         return declared.encode(dict(self.settings).get(parameter, declared.default))
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the values of all parameters as the metric's function receives them, float64 (parameter,); never empty."""
+        """Return all parameters as the metric's function takes them, float64; never empty."""
         numbers = [
             number for parameter in self.definition.parameters for number in self.values(parameter)
         ]
         return np.array(numbers or [0.0], dtype=np.float64)
 
     def _check(self, n_levels: int, gains: npt.NDArray[np.float64]) -> None:
-        """Refuse a parameter with one value a level that has more or fewer values than there are levels, and gains whose power of 2 is no finite number."""
+        """Refuse more or fewer values than there are levels, and gains whose power is infinite."""
         for key, value in self.settings:
             if isinstance(value, tuple) and len(value) != n_levels:
                 raise BadName(
-                    f"metric {self}: {key} has {len(value)} values, but the collection has {n_levels} relevant levels; "
+                    f"metric {self}: {key} has {len(value)} values, but the collection has "
+                    f"{n_levels} relevant levels; "
                     "give one value for each level, highest level first"
                 )
         if dict(self.settings).get("form") == "exp2" and gains.max(initial=0.0) > LARGEST_EXPONENT:
             raise BadName(
-                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of at most {LARGEST_EXPONENT:,}"
+                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of "
+                f"at most {LARGEST_EXPONENT:,}"
             )
 
 
@@ -356,4 +372,5 @@ USERS: Mapping[str, str] = {
     **dict.fromkeys(("P-measure", "P+"), "one highly relevant"),
     **dict.fromkeys(("RR", "O", "WRR", "NWRR", "Hit"), "any one relevant"),
 }
-"""What the user of a metric looks for (Sakai 2007, Figure 1), of the metrics named there and their variants."""
+"""What the user of a metric looks for (Sakai 2007, Figure 1), of the metrics named there and their
+variants."""

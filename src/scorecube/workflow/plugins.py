@@ -8,7 +8,8 @@ from importlib.metadata import entry_points
 ANALYSES, METRICS, READERS = (
     f"{__name__.partition('.')[0]}.{kind}" for kind in ("analyses", "metrics", "readers")
 )
-"""Groups of entry points, which name a class of an analysis, a function with the decorator `metric`,
+"""Groups of entry points, which name a class of an analysis, a function with the decorator
+`metric`,
 or a `Format`."""
 
 

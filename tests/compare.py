@@ -24,6 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
+    r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(undecided_pairs|(table (None|power).)?largest_not_significant|quality)$": "in no paper, table of the contract or page",
+    r"/paired .*table None.(d_z|difference_(low|high)|effect_size|mean_difference|p_equivalence|run_[ab]|standard_error|verdict)$": "a row for each test",
+    r"^gaps/variances/": "gaps are refused",
     r"/(bootstrap|randomisation|tukey|unpaired) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$|/unpaired .*[/.]d_z$": "of single pairs and trials",
     r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(rank|sorted_p_value|table pairs.asl(_holm|_bh)?)$": "second names, and orders",
     r"/paired .*/(table (None|power).adjustment|table (None|pairs).p_(t|wilcoxon|sign)(_holm|_bh)?)$": "a row for each test",
@@ -100,6 +103,10 @@ REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pai
 PAIRS = "/(bootstrap|randomisation|tukey|unpaired) .*"
 MEANT = (
     Move("", 1e-11, "sums in another order"),
+    Move(r"/maxt .*[/.]p_single$", 1e-4, GRID, gaps=True),
+    Move(r"/maxt .*[/.]own_error_pairs$", 1, GRID),
+    Move(r"^pair/reliability .*[/.]topics$", 0, "missing where systems do not differ, and not infinite", gaps=True),
+    Move(r"/stability .*[/.](ties|equal|second_better)$", 1, "comparisons at the edges of bins, on a grid of 2e-7"),
     Move(r"/correlate .*/(sorted_mean|swops)$", np.inf, "dims in another order"),
     Move(r"/judges .*/n_pairs$", np.inf, "by metric, too"),
     Move(r"^groups/judges .*[/.](only_judge|neither)$", 1, "topics in groups stay whole"),

@@ -149,7 +149,7 @@ def test_matrices_come_back_bit_by_bit(
 ) -> None:  # fmt: skip
     values = data.draw(
         st.lists(
-            st.floats(-1e9, 1e9) | st.just(math.nan),
+            st.floats(1e-6, 1e9) | st.floats(-1e9, -1e-6) | st.sampled_from([0.0, math.nan]),
             min_size=len(runs) * len(topics),
             max_size=len(runs) * len(topics),
         )

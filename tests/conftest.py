@@ -24,7 +24,7 @@ from tests.terminal import program
 settings.register_profile(
     "full", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("ci", settings.get_profile("full"), max_examples=50)
+settings.register_profile("ci", settings.get_profile("full"), max_examples=50, derandomize=True)
 settings.register_profile("dev", settings.get_profile("full"), max_examples=20)
 settings.load_profile("dev")
 

@@ -156,4 +156,5 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
     """Compare everything but the provenance, bit for bit."""
     xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
     for name, array in expected.data_vars.items():
-        assert result[name].values.tobytes() == array.values.tobytes(), name
+        if array.dtype != object:  # whose bytes are addresses of texts
+            assert result[name].values.tobytes() == array.values.tobytes(), name

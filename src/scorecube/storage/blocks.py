@@ -65,7 +65,7 @@ class BlockStore:
         """Record the outputs of the units start .. stop-1, durably."""
         about = {"work": self._work, "start": start, "stop": stop}
         members = {f"{name}.npy": _encode(array) for name, array in arrays.items()}
-        content = pack({ABOUT: json.dumps(about).encode(), **members})
+        content = pack([(ABOUT, json.dumps(about).encode()), *members.items()])
         self._place.write(self._key(Record(start, stop)), content)
 
     def sight(self) -> list[str]:

@@ -130,14 +130,14 @@ def write_result(
     """Write the archive of a result, then facts beside it: a kill may leave the archive alone."""
     from scorecube.storage.codec import encode
 
-    archive = pack(dict(encode(values.assign_attrs({STORED_VERSION: version}))))
+    archive = pack(encode(values.assign_attrs({STORED_VERSION: version})))
     place.write(path + ARCHIVE, archive)
     place.write(path + FACTS, encode_record({**_facts_of(archive), **facts}))
 
 
 def _facts_of(archive: bytes) -> dict[str, Any]:
     """Return what an archive says of itself."""
-    attributes = json.loads(unpack(archive)[METADATA])["attributes"]
+    attributes = json.loads(unpack(archive, METADATA)[METADATA])["attributes"]
     attributes.pop("coordinates", None)
     version = str(attributes.pop(STORED_VERSION, ""))
     finished = str(attributes.get("finished", ""))

@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 BEFORE, BETWEEN, AFTER = b'{"sha256":"', b'","record":', b"}\n"
@@ -61,34 +61,39 @@ def decode_record(content: bytes) -> dict[str, Any]:
     return record
 
 
-def pack(members: Mapping[str, bytes]) -> bytes:
-    """Return an archive of files by name.
+def pack(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return an archive of files with names; one member and the archive are in memory.
 
     Examples
     --------
-    >>> unpack(pack({"a": b"1"}))
+    >>> unpack(pack([("a", b"1")]))
     {'a': b'1'}
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
+        for name, content in members:
             archive.writestr(zipfile.ZipInfo(name), content)
         archive.comment = bytes(SEAL_BYTES)
-    content = buffer.getvalue()[:-SEAL_BYTES]
-    return content + hashlib.sha256(content).hexdigest().encode()
+    with buffer.getbuffer() as view:
+        view[-SEAL_BYTES:] = hashlib.sha256(view[:-SEAL_BYTES]).hexdigest().encode()
+    return buffer.getvalue()
 
 
-def unpack(content: bytes) -> dict[str, bytes]:
-    """Return the files of `pack`; ValueError for what does not match its digest."""
-    body, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
-    if hashlib.sha256(body).hexdigest().encode() != seal:
+def unpack(content: bytes, only: str | None = None) -> dict[str, bytes]:
+    """Return the files of `pack`, or one of them; ValueError for another digest."""
+    seal = content[-SEAL_BYTES:]
+    if hashlib.sha256(memoryview(content)[:-SEAL_BYTES]).hexdigest().encode() != seal:
         raise ValueError("does not match its digest")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > len(content):
                 raise ValueError("is larger inside than outside, which no scorecube writes")
-            return {member.filename: archive.read(member) for member in members}
+            return {
+                member.filename: archive.read(member)
+                for member in members
+                if only in (None, member.filename)
+            }
     except zipfile.BadZipFile as error:
         raise ValueError(f"cannot be read: {error}") from None
 

@@ -135,11 +135,15 @@ def encoded(kind: str, value: str | bytes) -> Any:
     return value if kind == PICTURE else value.splitlines(keepends=True)
 
 
+SECONDS = re.compile(r" in \d+ s$", re.MULTILINE)
+"""What a sweep took."""
+
+
 def shown(cells: list[Cell]) -> list[Any]:
     """Return what the cells of code print and show as text: the same on every machine."""
     return [
         [
-            "".join(output.get("text") or output["data"][PLAIN]).strip()
+            SECONDS.sub("", "".join(output.get("text") or output["data"][PLAIN]).strip())
             for output in cell["outputs"]
             if PICTURE not in output.get("data", {})
         ]

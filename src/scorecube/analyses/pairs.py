@@ -41,7 +41,7 @@ TILE = 24
 """Pairs that are tested together; results do not depend on it."""
 KEPT_BYTES = 2**28
 """Most memory of sums that blocks share."""
-PAIR_BYTES, VALUE_BYTES = 480, 136
+PAIR_BYTES, VALUE_BYTES = 180, 136
 """Memory of making the result, for each pair and for each pair and cell; measured."""
 
 

@@ -4,7 +4,7 @@ They know neither gain settings nor teams that are left out.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,15 @@ class OtherMetric(Metric):
 
     @property
     def definition(self) -> Definition:
-        """A definition without a function."""
-        return Definition(self.name, _no_function, "ir_measures", "optional", False, {})
+        """A definition whose function refuses."""
+        return Definition(self.name, self.score_lists, "ir_measures", "optional", False, {})
 
     def score_lists(
         self,
         lists: Lists,  # noqa: ARG002
         judged: NDArray[np.int64],  # noqa: ARG002
         gains: NDArray[np.float64],  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    ) -> NoReturn:
         raise BadName(f"{self.name}, of ir_measures, cannot be computed without some teams")
 
     def score_runs(
@@ -94,7 +94,3 @@ def _of_run(
                 f"r{rank}": float(length + 1 - rank) for rank in range(1, length + 1)
             }
     return ranked, labels
-
-
-def _no_function(*_: Any) -> None:
-    raise NotImplementedError("metrics of ir_measures have no function")

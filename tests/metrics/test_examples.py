@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import scorecube as sc
 from scorecube.metrics import gain_values, parse_metric
 
 S, A, B = 3, 2, 1
@@ -190,3 +192,22 @@ def sample_of_ntcireval(name: str) -> float:
 @pytest.mark.parametrize("name", SAMPLE)
 def test_sample_of_ntcireval(name: str) -> None:
     assert sample_of_ntcireval(name) == pytest.approx(SAMPLE[name], abs=5.1e-5)
+
+
+def test_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
+    """Sakai 2005, section 4.3: answers with levels S, A, B, in classes of equal answers.
+
+    Class 0 has an S- and an A-answer, class 1 a B-answer: R = 2, and the ideal list is S, B.
+    Ranks are A, wrong, S, B. S gives the answer of rank 1 again; it counts for nothing.
+    """
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("q 0 s 3\nq 0 a 2\nq 1 b 1\nq - wrong 0\nq 0 never 0\n", encoding="utf-8")
+    lines = [f"q Q0 {text} {rank} 0 x" for rank, text in enumerate(("a", "wrong", "s", "b"), 1)]
+    run.write_text("\n".join(lines), encoding="utf-8")
+    rankings = sc.read_rankings([run], qrels, order="rank", dialect="trec-classes")
+    assert rankings["n_judged"].values.tolist() == [[2, 1, 0, 1]]
+    cube = sc.evaluate(rankings, ["Q", "RR", "Hit@1", "Hit@5", "AP"], gains=["3:2:1", "1:1:1"])
+    blended = (2 + 1) / (3 + 1) / 2 + (2 + 1 + 2) / (4 + 4) / 2
+    flat = (1 + 1) / (1 + 1) / 2 + (2 + 2) / (2 + 4) / 2
+    expected = [[blended, flat], [1, 1], [1, 1], [1, 1], [(1 + 2 / 4) / 2] * 2]
+    np.testing.assert_allclose(cube["score"].values[..., 0, 0], expected, rtol=1e-15)

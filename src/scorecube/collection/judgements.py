@@ -216,7 +216,10 @@ class Qrels:
         return keys
 
     def n_judged(self) -> IntArray:
-        """Return the numbers of judged documents (topic, level); a class counts once."""
+        """Return the numbers of judged documents (topic, level); a class counts once.
+
+        Its level is the highest of its documents; those that are not relevant are no answers.
+        """
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
         kept, levels = self.levels >= 0, self.levels
         if self.classes is not None:
@@ -226,6 +229,6 @@ class Qrels:
             _, first = np.unique(
                 np.stack([self.topic_of, class_of])[:, order], axis=1, return_index=True
             )
-            kept &= (class_of < 0) | np.isin(np.arange(len(levels)), order[first])
+            kept &= (class_of < 0) | (levels == 0) | np.isin(np.arange(len(levels)), order[first])
         np.add.at(counts, (self.topic_of[kept], levels[kept]), 1)
         return counts

@@ -56,8 +56,7 @@ class EvaluateOptions:
     qrels_format: Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-classes"] = option_field(
         "auto",
         "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; "
-        "the second column of "
-        "trec-classes is a class of equivalent answers.",
+        "the second column of trec-classes is a class of equivalent answers, or - for none.",
     )
     levels: str | None = option_field(None, "Map levels of the judgements, e.g. 2:3,1:1.")
     no_relevant: Literal["exclude", "zero"] = option_field(

@@ -31,7 +31,7 @@ from scorecube.metrics.registry import HIGHEST_LEVEL
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 """Levels of early NTCIR collections."""
 REL = ".rel"
-NO_CLASS = (b"0", b"-")
+NO_CLASS = b"-"
 LABELS = frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"])
 JUDGES = frozenset({"judge", "assessor", "annotator", "model"})
 IR_DATASETS = ("ir_datasets", "irds")
@@ -57,7 +57,7 @@ class Dialect(StrEnum):
     TREC_CLASSES = "trec-classes"
     """``topic class document level``: documents of one class give the same answer.
 
-    0 or - is no class.
+    A hyphen is no class; 0 is one.
     """
 
 
@@ -146,7 +146,7 @@ def read_qrels(
     classes = np.full(shape, -1, np.int32)
     numbers: list[dict[bytes, int]] = [{} for _ in qrels.topics]
     for topic, number, (_, fields) in zip(qrels.topic_of, qrels.document_of, rows, strict=True):
-        if fields[1] not in NO_CLASS:
+        if fields[1] != NO_CLASS:
             classes[topic, number] = numbers[topic].setdefault(fields[1], len(numbers[topic]))
     return Qrels(
         **{

@@ -33,6 +33,7 @@ ROOMS = (
     "cli",
     "__init__",
     "__main__",
+    "published",
 )
 """In their order: a room imports only rooms that stand before it. A room is a package or a module at the package root."""
 APART = {
@@ -57,6 +58,7 @@ LIBRARIES = {
     "report": "numpy xarray pandas matplotlib jinja2 markupsafe",
     "workflow": "numpy xarray pandas",
     "testing": "numpy xarray",
+    "published": "numpy xarray",
     "cli": "numpy xarray typer click rich",
     "__init__": "",
     "__main__": "",

@@ -109,7 +109,7 @@ OPTIONS = {
 }
 NAMES = (
     "AP AP(rel=2) AP@10 P@10 Rprec RR Recall@1000 Hit@5 RBP(p=0.8) Q Q@10 Rmeasure AWP RWP O P-measure P+ WRR NWRR NWRR(beta=2:3:5)"
-    " nCG@10 AnCG@10 nDCG@10 nDCG(b=2)@10 AnDCG(b=2)@10 nG@1 ERR@10 nERR@10 nERR(form=exp2)@10 bpref geo:AP"
+    " nCG@10 AnCG@10 nDCG@10 nDCG(b=2)@10 AnDCG(b=2)@10 nG@1 ERR@10 nERR@10 nERR(form=exp2)@10 bpref"
 )
 
 

@@ -127,7 +127,6 @@ def test_groups_are_part_of_the_plan_and_said() -> None:
             lambda cube: cube.assign_coords(topic_group=("topic", ["g"] * 26)),
             "2 topics of each collection",
         ),
-        (lambda cube: cube.assign_coords(metric=["geo:AP", "y"]), "geo:AP is no mean over topics"),
     ],
 )
 def test_what_is_refused(change: Any, message: str) -> None:

@@ -99,8 +99,6 @@ SCORE_HIGH: Final = "score_high"
 ABOUT_METRICS: Final = (HIGHER_IS_BETTER, SCORE_LOW, SCORE_HIGH)
 USES_SETTINGS: Final = "uses_settings"
 """The same within one set of judgements, where gain settings hold several."""
-SUMMARY: Final = "summary"
-"""How scores of a metric are summarised over topics: mean, geo or area (along metric)."""
 
 UNJUDGED: Final = -1  # level code of an unjudged document, and of the padding behind a list's end
 

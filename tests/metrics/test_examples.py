@@ -209,5 +209,5 @@ def test_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
     cube = sc.evaluate(rankings, ["Q", "RR", "Hit@1", "Hit@5", "AP"], gains=["3:2:1", "1:1:1"])
     blended = (2 + 1) / (3 + 1) / 2 + (2 + 1 + 2) / (4 + 4) / 2
     flat = (1 + 1) / (1 + 1) / 2 + (2 + 2) / (2 + 4) / 2
-    expected = [[blended, flat], [1, 1], [1, 1], [1, 1], [(1 + 2 / 4) / 2] * 2]
+    expected = [[blended, flat], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [(1 + 2 / 4) / 2] * 2]
     np.testing.assert_allclose(cube["score"].values[..., 0, 0], expected, rtol=1e-15)

@@ -256,9 +256,8 @@ def test_gains_do_not_rise_as_the_level_falls(text: str) -> None:
         "AP(judged_only=yes)",
         "AP\n",
         "AP@\N{FULLWIDTH DIGIT FIVE}",
-        "geo:",
+        "geo:AP",
         "mean:AP",
-        "geo:geo:AP",
     ],
 )
 def test_odd_names_are_refused(text: str) -> None:
@@ -266,10 +265,8 @@ def test_odd_names_are_refused(text: str) -> None:
         parse_metric(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["geo:AP", "area:nDCG@10", "AP(judged_only=True)", "geo:Q(rel=2,judged_only=True)@20"]
-)
-def test_summaries_and_condensed_lists_print_back(text: str) -> None:
+@pytest.mark.parametrize("text", ["AP(judged_only=True)", "Q(rel=2,judged_only=True)@20"])
+def test_condensed_lists_print_back(text: str) -> None:
     assert str(parse_metric(text)) == text
     assert str(parse_metric("AP(judged_only=False)")) == "AP"
 

@@ -23,7 +23,7 @@ from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli, Files
+    from tests.conftest import Cli
 
 GAINS = ["3:2:1", "1:1:1"]
 
@@ -115,18 +115,3 @@ def test_the_report_designs_topic_sets_from_every_collection(
     assert chapter.count("<svg") >= 2
     for topics in np.unique(expected["topics"].values):
         assert f"<td class=number>{topics}</td>" in chapter
-
-
-def test_metrics_that_are_no_means_have_no_design(
-    scorecube: Cli, files: Files, tmp_path: Path
-) -> None:
-    words = ["--metrics", "geo:AP,P@5"]
-    scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *words).succeeded()
-    (result,) = designs(sc.open_study(tmp_path / "s")).values()
-    assert result["metric"].values.tolist() == ["P@5"]
-    scorecube(
-        "evaluate", tmp_path / "t", "--name", "x", *files.options(), "--metrics", "geo:AP"
-    ).succeeded()
-    assert designs(sc.open_study(tmp_path / "t")) == {}
-    scorecube("report", tmp_path / "t", "--out", tmp_path / "page.html").succeeded()
-    assert "Topic set size design" not in (tmp_path / "page.html").read_text()

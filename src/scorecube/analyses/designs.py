@@ -13,7 +13,6 @@ from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.table import make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import CELL, Variable
-from scorecube.collection.topic_means import without_other_summaries
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.errors import BadInput, BadPlan
@@ -137,9 +136,6 @@ def _sizes_with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -
 
 def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     """Return the design of a collection at its defaults, of metrics that vary; None without any."""
-    cube = without_other_summaries(cube)
-    if not cube.sizes[names.METRIC]:
-        return None
     try:
         result = design_of_cube(cube, "drop")
     except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics

@@ -6,11 +6,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.variables import read_variables
 from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of
-from scorecube.collection.topic_means import summarise
 
 MEANS = read_variables("""
     [metric gain run]
-    mean | estimate | score | mean score, or the metric's other summary
+    mean | estimate | score | mean score
     n_topics | count | topics | topics with a score
 """)
 STATISTICS = read_variables("""
@@ -35,9 +34,10 @@ PREFERRED = read_variables("""
 
 
 def means(cube: xr.Dataset) -> xr.Dataset:
-    """Return the mean score of every run, or the summary of the metric's prefix: `MEANS`."""
-    counts = cube[names.SCORE].count(names.TOPIC)
-    found = cube.drop_vars(names.SCORE).assign(mean=summarise(cube), n_topics=counts)
+    """Return the mean score of every run: `MEANS`."""
+    scores = cube[names.SCORE]
+    means = {"mean": scores.mean(names.TOPIC), "n_topics": scores.count(names.TOPIC)}
+    found = cube.drop_vars(names.SCORE).assign(means)
     return annotate(found, MEANS)
 
 

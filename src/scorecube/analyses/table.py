@@ -32,8 +32,6 @@ from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, select, uses_gains
-from scorecube.collection.topic_means import kinds_of
-from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.statistics.grid import Grid, check_differences, make_grid
@@ -266,12 +264,6 @@ def make_table(
     cube = over_repetitions(select(cube, metrics=metrics), runs, notes)
     cube = complete_topics(cube, missing, notes)
     labels = tuple(labels_of(cube, names.METRIC))
-    for metric, kind in zip(labels, kinds_of(cube), strict=True):
-        if kind != "mean":
-            raise BadPlan(
-                f"{metric} is no mean over topics, so it is not compared topic by topic; "
-                "scorecube unpaired has the option summary"
-            )
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     metric_of = np.nonzero(distinct)[0]
     units = units_of(cube, bags_of(cube) if bags else None, notes, weights)

@@ -27,7 +27,6 @@ from scorecube.analyses.team_trials import (
     trial_values,
 )
 from scorecube.collection.schema import label_array
-from scorecube.collection.topic_means import refuse_other_summaries
 from scorecube.errors import BadPlan, option
 from scorecube.names import Purpose
 
@@ -90,7 +89,6 @@ class Teams(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
-        refuse_other_summaries(cube, "leaving teams out")
         pools, notes = pools_of(cube, self.pool_depth, self.keep_unpooled)
         return judged_runs(cube, pools, self.keep_unpooled, notes)
 

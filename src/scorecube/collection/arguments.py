@@ -140,7 +140,7 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
         )
     if not absent:
         return cube
-    of_metric = (names.USES_GAINS, names.SUMMARY, *names.ABOUT_METRICS)
+    of_metric = (names.USES_GAINS, *names.ABOUT_METRICS)
     values = {
         name: np.atleast_1d(cube.variables[name].values)
         for name in of_metric

@@ -11,7 +11,6 @@ from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.other_metrics import OtherMetric
-from scorecube.collection.topic_means import summary_of
 from scorecube.errors import BadInput, BadName, check_choice, option
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import judged_lists
@@ -117,7 +116,6 @@ def cube_dataset(
         names.TOPIC: schema.label_array(topics[i] for i in topic_order),
         names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
         names.USES_GAINS: (names.METRIC, np.array(uses_gains)),
-        names.SUMMARY: (names.METRIC, schema.label_array(summary_of(str(m)) for m in metrics)),
     }
     ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
     cube = xr.Dataset(

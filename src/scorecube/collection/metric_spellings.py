@@ -13,8 +13,6 @@ from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 SPELLINGS = {
     "map": "AP",
     "averageprecision": "AP",
-    "gmap": "geo:AP",
-    "gmmap": "geo:AP",
     "mrr": "RR",
     "reciprank": "RR",
     "reciprocalrank": "RR",
@@ -32,15 +30,21 @@ SPELLINGS = {
     "omeasure": "O",
 }
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
+GEOMETRIC = (
+    "a geometric mean is a summary here: type AP{cut}, and then summary geo of swap, stability and "
+    "unpaired"
+)
 DIFFERENT = {
     "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), "
     "as NTCIREVAL. Type AP{cut} if that will do",
     "ndcgburges": "gains of 2^level - 1 are a form here: type nDCG(form=exp2){cut}",
+    "gmap": GEOMETRIC,
+    "gmmap": GEOMETRIC,
     "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
 }
 """Spelling -> why there is no such metric, and what to type."""
 TYPED = re.compile(
-    r"(?P<summary>(?:geo|area):)?(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"
+    r"(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"
     r"(?:[@_.](?P<cut>\d+))?"
 )
 DISCOUNTS = {"'exp-log2'": "form=exp2", '"exp-log2"': "form=exp2", "'log2'": "", '"log2"': ""}
@@ -55,8 +59,8 @@ def read_metric(text: str) -> Metric:
 
     Examples
     --------
-    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "R@100", "GMAP")]
-    ['AP', 'P@10', 'nDCG@10', 'Recall@100', 'geo:AP']
+    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "R@100")]
+    ['AP', 'P@10', 'nDCG@10', 'Recall@100']
     """
     try:
         return parse_metric(text)
@@ -80,7 +84,7 @@ def _suggestions(shape: re.Match[str]) -> str:
     close = nearest(shape["name"], [*DEFINITIONS, *SPELLINGS], 3).split(", ")
     typed = []
     for name in dict.fromkeys(SPELLINGS.get(word, word) for word in close):
-        rule = DEFINITIONS[name.rpartition(":")[2]].cutoff
+        rule = DEFINITIONS[name].cutoff
         cut = f"@{int(shape['cut'] or 10)}" if shape["cut"] or rule == "required" else ""
         typed.append(name + (cut if rule != "none" else ""))
     return ", ".join(typed)
@@ -115,4 +119,4 @@ def _respelled(text: str) -> str | None:
         ]
         kept = ",".join(filter(None, here))
         inside = f"({kept})" if kept else ""
-    return f"{shape['summary'] or ''}{name}{inside}{cut}"
+    return f"{name}{inside}{cut}"

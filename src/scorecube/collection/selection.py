@@ -14,7 +14,6 @@ from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
 from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.topic_means import summarise
 from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
 from scorecube.metrics import Metric
 
@@ -135,7 +134,7 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
     if metric not in schema.labels_of(cube, names.METRIC):
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
     place = schema.labels_of(cube, names.METRIC).index(metric)
-    means = summarise(cube).isel(metric=place, gain=0).values
+    means = cube[names.SCORE].isel(metric=place, gain=0).mean(names.TOPIC).values
     means = means if higher_of(cube)[place] else -means
     best = sorted(zip(-means, schema.labels_of(cube, names.RUN), strict=True))[:count]
     return cube.sel(run=sorted(run for _, run in best))

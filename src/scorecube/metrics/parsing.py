@@ -8,9 +8,7 @@ from scorecube.metrics.registry import (
     DEFINITIONS,
     EVERY_METRIC,
     HIGHEST_LEVEL,
-    MEAN,
     NAME,
-    SUMMARIES,
     Definition,
     Metric,
     Parameter,
@@ -19,7 +17,6 @@ from scorecube.metrics.registry import (
 
 DEEPEST = 10**7
 """Largest cut-off."""
-_PREFIX = re.compile(rf"^({'|'.join(SUMMARIES[1:])}):")
 _SHAPE = re.compile(rf"^(?P<name>{NAME}?)(\((?P<inside>[^()]*)\))?(@(?P<cutoff>[0-9]+))?\Z")
 
 
@@ -28,19 +25,16 @@ def has_known_name(text: str) -> bool:
 
     Examples
     --------
-    >>> has_known_name("geo:nDCG(b=2)@10"), has_known_name("P"), has_known_name("401")
+    >>> has_known_name("nDCG(b=2)@10"), has_known_name("P"), has_known_name("401")
     (True, True, False)
     """
-    return _parts(text)[1] is not None
+    return _parts(text) is not None
 
 
-def _parts(text: str) -> tuple[str, re.Match[str] | None]:
-    """Return the summary over topics and the parts of a metric with a known name."""
-    bare = text.replace(" ", "")
-    prefix = _PREFIX.match(bare)
-    summary, rest = (prefix[1], bare[prefix.end() :]) if prefix else (MEAN, bare)
-    shape = _SHAPE.match(rest)
-    return summary, shape if shape and shape["name"] in DEFINITIONS else None
+def _parts(text: str) -> re.Match[str] | None:
+    """Return the parts of a metric with a known name."""
+    shape = _SHAPE.match(text.replace(" ", ""))
+    return shape if shape and shape["name"] in DEFINITIONS else None
 
 
 def parse_metric(text: str) -> Metric:
@@ -68,9 +62,9 @@ def parse_metric(text: str) -> Metric:
     >>> parse_metric("AP(rel=2)").rel
     2
     """
-    summary, shape = _parts(text)
+    shape = _parts(text)
     if shape is None:
-        start = re.match(NAME, text.strip().removeprefix(f"{summary}:"))
+        start = re.match(NAME, text.strip())
         name = start[0] if start else text
         raise BadName(
             f"unknown metric {text!r}; the nearest known ones are: "
@@ -87,7 +81,7 @@ def parse_metric(text: str) -> Metric:
             f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10"
         )
     rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
-    return Metric(definition.name, rel, cutoff, settings, judged_only, summary)
+    return Metric(definition.name, rel, cutoff, settings, judged_only)
 
 
 def whole_number(text: str, largest: int) -> int | None:

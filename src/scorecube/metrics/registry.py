@@ -32,9 +32,6 @@ from scorecube.errors import BadName
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 
-MEAN, GEOMETRIC, AREA = SUMMARIES = ("mean", "geo", "area")
-"""How scores are summarised over topics: arithmetic mean, geometric mean (``geo:AP``), area measure
-(``area:AP``)."""
 UNIT = (0.0, 1.0)
 """Range of most metrics."""
 Value = float | str | tuple[float, ...]
@@ -239,8 +236,6 @@ class Metric:
         Names and values of parameters that differ from the defaults, in order of declaration.
     judged_only
         Whether unjudged documents are removed from the lists.
-    summary
-        How scores are summarised over topics, one of `SUMMARIES`.
     """
 
     name: str
@@ -248,7 +243,6 @@ class Metric:
     cutoff: int = 0
     settings: tuple[tuple[str, Value], ...] = ()
     judged_only: bool = False
-    summary: str = MEAN
 
     @property
     def definition(self) -> Definition:
@@ -264,13 +258,8 @@ class Metric:
         shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []
         shown += [("judged_only", "True")] if self.judged_only else []
         inside = ",".join(f"{key}={_print_value(value)}" for key, value in [*shown, *self.settings])
-        prefix = "" if self.summary == MEAN else f"{self.summary}:"
-        return (
-            prefix
-            + self.name
-            + (f"({inside})" if inside else "")
-            + (f"@{self.cutoff}" if self.cutoff else "")
-        )
+        cut = f"@{self.cutoff}" if self.cutoff else ""
+        return self.name + (f"({inside})" if inside else "") + cut
 
     def score(
         self,

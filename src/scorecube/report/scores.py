@@ -12,7 +12,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import designs, score_facts
 from scorecube.collection.schema import labels_of
-from scorecube.collection.topic_means import without_other_summaries
 from scorecube.errors import BadPlan
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.views import View
@@ -28,7 +27,7 @@ MEANS = Table(
     part=score_facts.means,
     variables=score_facts.MEANS,
 )
-"""Mean score of every run, or the summary of the metric's prefix; the best first."""
+"""Mean score of every run; the best first."""
 TABLES = {
     "means": MEANS,
     "cells": Table("metric gain run topic", "metric gain run topic score", source="cube"),
@@ -36,7 +35,7 @@ TABLES = {
         "metric gain",
         "metric gain n_runs n_topics variance residual_variance",
         source="cube",
-        part=lambda cube: designs.variances(without_other_summaries(cube), "drop"),
+        part=lambda cube: designs.variances(cube, "drop"),
         variables=designs.VARIANCES,
     ),
     "statistics": Table(

@@ -1,8 +1,7 @@
-"""What is made of scores: geometric means, the area measure, condensed lists, standardised scores."""
+"""What is made of scores: condensed lists, standardised scores."""
 
 from __future__ import annotations
 
-import math
 from statistics import NormalDist
 
 import numpy as np
@@ -10,12 +9,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-import scorecube as sc
-from scorecube.analyses import Swap
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import standardise
-from scorecube.collection.topic_means import summarise
-from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.errors import BadInput, BadName
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import parse_metric
 from scorecube.testing import simulate_rankings
@@ -24,40 +20,6 @@ from scorecube.testing import simulate_rankings
 @pytest.fixture(scope="module")
 def rankings() -> xr.Dataset:
     return simulate_rankings(n_runs=5, depth=100, seed=4)
-
-
-def test_geometric_mean_has_a_floor(rankings: xr.Dataset) -> None:
-    cube = evaluate(rankings, ["AP", "geo:AP"], ["auto"])
-    cube["score"][:, :, 0, 0] = 0.0
-    plain = cube["score"].values[0, 0]
-    expected = [
-        math.exp(sum(math.log(max(x, 1e-5)) for x in row) / len(row)) for row in plain.tolist()
-    ]
-    np.testing.assert_allclose(summarise(cube).sel(metric="geo:AP").values[0], expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        summarise(cube).sel(metric="AP").values[0], plain.mean(axis=1), rtol=1e-12
-    )
-    np.testing.assert_array_equal(
-        cube["score"].sel(metric="AP"), cube["score"].sel(metric="geo:AP")
-    )
-    shown = sc.table(cube, "means").query("metric == 'geo:AP'")["mean"]
-    np.testing.assert_allclose(shown, sorted(expected, reverse=True), rtol=1e-12)  # best first
-
-
-def test_area_looks_at_the_worst_quarter(rankings: xr.Dataset) -> None:
-    cube = evaluate(rankings, ["area:AP"], ["auto"])
-    expected = []
-    for row in cube["score"].values[0, 0].tolist():
-        worst = sorted(row)[: len(row) // 4]
-        expected.append(sum(sum(worst[:x]) / x for x in range(1, len(worst) + 1)) / len(worst))
-    np.testing.assert_allclose(summarise(cube).values[0, 0], expected, rtol=1e-12)
-
-
-def test_samples_of_each_pair_refuse_what_is_no_mean(rankings: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="geo:AP is no mean"):
-        sc.analyse(
-            evaluate(rankings, ["AP", "geo:AP"], ["auto"]), Swap(share="none"), trials=1, seed=1
-        )
 
 
 def test_condensed_lists_have_no_unjudged_documents() -> None:

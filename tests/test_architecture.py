@@ -101,7 +101,7 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 6_650, "cli": 1_920, "collection": 2_875, "execute": 1_360, "ingest": 4_815,
+    "analyses": 6_538, "cli": 1_920, "collection": 2_875, "execute": 1_360, "ingest": 4_815,
     "report": 5_140, "statistics": 930, "storage": 2_600, "workflow": 2_530,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""

@@ -1,19 +1,26 @@
-"""What results of `Teams` hold, and how it follows from the trials."""
+"""What results of `Teams` hold: variances over trials, and what a team loses that is absent.
+
+Variances are of the remaining runs over the remaining topics (Sakai and Shang 2016, sections 5.1
+and 5.2). Along leave: 0 for the whole collection; along topic_step: all topics, then the first of a
+random order of each trial. Means over absent teams give each team equal weight.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scorecube.analyses.jackknife import CONFIDENCE, FloatArray
+from scorecube.analyses.team_scores import JudgedRuns
 from scorecube.analyses.variables import read_variables
+from scorecube.collection.pools import Pools
 from scorecube.design import topic_set_size
+from scorecube.kernels.ranks import ranks_above
 
-FloatArray = NDArray[np.float64]
-CONFIDENCE = 0.95
-"""Of all limits."""
+TIE = 2.0**-39
+"""Largest difference of equal means: sums in another order differ by less."""
 REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
 """Requirements of Sakai and Shang 2016, Table 3."""
 MISSED = 1e-12
@@ -43,9 +50,9 @@ VARIABLES = read_variables("""
     n_runs | count | runs | remaining runs
     teams_left_out | label | 1 | teams left out
     different | flag | 1 | whether no trial before is equal
-    [leave trial team]
+    [leave team trial]
     team_left_out | flag | 1 | whether a team is left out
-    [leave trial topic]
+    [leave topic trial]
     topic_place | count | topics | place of a topic, from 0
     [metric gain leave topic_step]
     variance_mean | estimate | 1 | mean variance over trials
@@ -62,20 +69,15 @@ VARIABLES = read_variables("""
     [metric gain topic_step]
     first_miss | estimate | teams | fewest teams without the whole variance
 """)
-"""Absent teams: means are over runs, each team with equal weight. Variances: Sakai and Shang 2016,
-sections 5.1 and 5.2, of the remaining runs over the remaining topics. Along leave: 0 for the whole
-collection; along topic_step: all topics, then the first of a random order of each trial.
-"""
 
 
-def variance_values(values: Mapping[str, Any], leaves: Sequence[int]) -> dict[str, Any]:
+def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) -> dict[str, Any]:
     """Return means and limits of variances over trials, topics needed, and the first miss.
 
-    values: ``variance`` and ``n_topics``, (cell, leave, step, trial).
+    variance, n_topics: (cell, leave, step, trial).
     """
-    variance, n_topics = values["variance"], values["n_topics"]
     n_trials = np.isfinite(variance).sum(axis=-1)
-    n_trials[:, 0] = np.minimum(n_trials[:, 0], 1)
+    n_trials[:, 0] = np.minimum(n_trials[:, 0], 1)  # the whole is one trial
     mean, low, high = t_limits(variance)
     mean[:, 0], low[:, 0], high[:, 0] = variance[:, 0, :, 0], np.nan, np.nan
     # Against the estimate of all topics and teams, never against a draw.
@@ -94,6 +96,58 @@ def variance_values(values: Mapping[str, Any], leaves: Sequence[int]) -> dict[st
         "whole_variance": whole[:, 0, 0],
         "first_miss": np.where(missed.any(axis=1), first, np.nan),
     }
+
+
+def run_values(left_out: Any, pools: Pools) -> dict[str, Any]:
+    """Return the runs that remain, and names of the teams left out, bool (leave, team, trial)."""
+    n_runs = (~left_out[:, pools.team_of]).sum(axis=1)
+    labels = np.empty(n_runs.shape, object)
+    for row, trial in np.ndindex(n_runs.shape):
+        labels[row, trial] = ",".join(np.array(pools.teams, object)[left_out[row, :, trial]])
+    different = n_runs > 0
+    different[0, 1:] = False  # the whole is one trial
+    return {
+        "n_runs": n_runs,
+        "teams_left_out": labels,
+        "different": different,
+        "runs_min": n_runs.min(axis=-1),
+        "runs_max": n_runs.max(axis=-1),
+    }
+
+
+def absent_values(table: JudgedRuns) -> dict[str, Any]:
+    """Return what teams lose that do not take part: means over teams, with limits."""
+    mean, rank = means_and_ranks(table.scores)
+    mean_without, rank_without = mean.copy(), rank.copy()
+    teams = np.arange(len(table.pools.teams))
+    runs_of = [table.pools.team_of == team for team in teams]
+    for team, runs in enumerate(runs_of):
+        means, ranks = means_and_ranks(table.scores_without(teams == team, slice(None)))
+        mean_without[:, runs], rank_without[:, runs] = means[:, runs], ranks[:, runs]
+    lost = rank_without - rank
+    most, worst = lost.max(axis=1), np.array(table.runs, object)[lost.argmax(axis=1)]
+    values = {
+        "rank_change_largest": most,
+        "worst_run": np.where(most > 0, worst, ""),
+        "own_mean": mean,
+        "own_mean_without": mean_without,
+        "own_rank": rank,
+        "own_rank_without": rank_without,
+    }
+    relative = mean_without / np.where(mean > 0, mean, np.nan) - 1
+    for name, change in (("change", relative), ("rank_change", lost.astype(float))):
+        by_team = np.stack([t_limits(change[:, runs])[0] for runs in runs_of], axis=-1)
+        for end, limit in zip(("mean", "low", "high"), t_limits(by_team), strict=True):
+            values[f"{name}_{end}"] = limit
+    return values
+
+
+def means_and_ranks(scores: FloatArray) -> tuple[Any, Any]:
+    """Return means over topics and ranks of runs, (cell, run), of scores (cell, run, topic)."""
+    finite = np.isfinite(scores)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(finite, scores, 0.0).sum(axis=-1) / finite.sum(axis=-1)
+    return means, 1 + ranks_above(means, TIE)
 
 
 def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -115,15 +169,7 @@ def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def topics_needed(variances: FloatArray, mode: str) -> FloatArray:
-    """Return the numbers of topics that variances ask for under `REQUIREMENTS`; NaN where not > 0.
-
-    mode: Of `topic_set_size`.
-
-    Examples
-    --------
-    >>> [topics_needed(np.array([0.114, np.nan]), mode).tolist() for mode in ("exact", "sakai")]
-    [[160.0, nan], [159.0, nan]]
-    """
+    """Return the topics that variances ask for in a mode of `topic_set_size`; NaN where not > 0."""
     positive = variances > 0
     sizes = np.full(variances.shape, np.nan)
     if positive.any():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.table import Table
-from scorecube.analyses.units import Stratum
+from scorecube.analyses.units import FloatArray, Stratum
 from scorecube.collection import schema
 from scorecube.collection.pools import Pools
 from scorecube.collection.schema import labels_of
@@ -25,7 +25,6 @@ from scorecube.kernels.lists import without_documents
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import Lists, judged_lists, packed
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 TOLERANCE = 1e-9
 """Largest difference between stored scores and those of the same lists."""
@@ -36,8 +35,7 @@ class JudgedRuns(Table):
     """Scores of runs, and the judged documents of their lists; missing scores are NaN.
 
     topics: Labels.
-    pools: The documents that each team contributed.
-    scored_pools: Of them those that scores depend on, mostly the relevant ones.
+    pools: The documents that each team contributed, of levels that scores depend on.
     keep_unpooled: Whether documents that no team contributed stay judged when a team is left out.
     lists: Judged documents at ranks, (run, topic, entry).
     documents: int32 (run, topic, entry): their numbers within the topic.
@@ -47,7 +45,6 @@ class JudgedRuns(Table):
 
     topics: tuple[str, ...]
     pools: Pools
-    scored_pools: Pools
     keep_unpooled: bool
     lists: Lists
     documents: NDArray[np.int32]
@@ -64,24 +61,22 @@ class JudgedRuns(Table):
         """Score some runs without the documents that only teams left out contributed.
 
         left_out: bool (team,); with none, all documents stay judged.
-        runs: int64 (kept run,): positions of the runs.
+        runs: Positions of the runs, or bool (run,).
         Returns scores: float64 (cell, kept run, topic); NaN on topics without a relevant document.
         """
+        runs = np.arange(len(self.runs))[runs]
         scores = self.scores[:, runs].copy()
-        if not left_out.any():
-            return scores
-        gone, judged = self.scored_pools.without(left_out, self.keep_unpooled)
-        topics = np.flatnonzero(gone.any(axis=1))
-        lists = Lists(*without_documents(*self.lists, self.documents, gone, runs, topics))
-        found = list_scores(self.measures, lists, judged[topics])
-        fixed = self.by_rule[:, runs][..., topics]
-        scores[..., topics] = np.where(fixed, scores[..., topics], found)
+        if left_out.any():
+            gone, judged = self.pools.without(left_out, self.keep_unpooled)
+            topics = np.flatnonzero(gone.any(axis=1))
+            lists = Lists(*without_documents(*self.lists, self.documents, gone, runs, topics))
+            found = list_scores(self.measures, lists, judged[topics])
+            fixed = self.by_rule[:, runs][..., topics]
+            scores[..., topics] = np.where(fixed, scores[..., topics], found)
         return scores
 
 
-def list_scores(
-    measures: tuple[tuple[Metric, FloatArray], ...], lists: Lists, judged: Any
-) -> FloatArray:
+def list_scores(measures: Any, lists: Lists, judged: Any) -> FloatArray:
     """Return the scores of lists, float64 (cell, run, topic).
 
     judged: int64 (topic, level): judged documents.
@@ -101,10 +96,10 @@ def judged_runs(
     """
     if has_groups(cube):
         raise BadPlan(REFUSED.format("rankings are judged topic by topic"))
-    metrics, gains = metrics_of(cube), tuple(labels_of(cube, names.GAIN))
+    metrics, gains = metrics_of(cube), labels_of(cube, names.GAIN)
     stored, cell_of = cells(cube)
-    positions = [np.argwhere(cell_of == cell)[0] for cell in range(len(stored))]
-    measures = tuple((metrics[i], gain_values(gains[j], pools.n_levels)) for i, j in positions)
+    places = [np.argwhere(cell_of == cell)[0] for cell in range(len(stored))]
+    measures = tuple((metrics[i], gain_values(gains[j], pools.n_levels)) for i, j in places)
     lowest = 0 if any(metric.non_relevant for metric in metrics) else 1
     lists, documents = lists_of(cube, pools, lowest)
     scores = list_scores(measures, lists, pools.n_judged)
@@ -120,7 +115,7 @@ def judged_runs(
     n_cells, _, n_topics = scores.shape
     return JudgedRuns(
         metrics=tuple(labels_of(cube, names.METRIC)),
-        gains=gains,
+        gains=tuple(gains),
         runs=tuple(labels_of(cube, names.RUN)),
         cell_of=cell_of,
         scores=scores,
@@ -132,8 +127,7 @@ def judged_runs(
         uses_gains=uses_gains(cube),
         notes=tuple(notes),
         topics=tuple(labels_of(cube, names.TOPIC)),
-        pools=pools,
-        scored_pools=pools.of_relevant() if lowest else pools,
+        pools=pools.of_relevant() if lowest else pools,
         keep_unpooled=keep_unpooled,
         lists=lists,
         documents=documents,
@@ -145,14 +139,13 @@ def judged_runs(
 def metrics_of(cube: xr.Dataset) -> list[Metric]:
     """Return the metrics of a cube; refuse those that are not computed from levels."""
     parsed = [parse_known(label) for label in labels_of(cube, names.METRIC)]
-    metrics = [metric for metric in parsed if isinstance(metric, Metric)]
     if imported := [name for name in parsed if isinstance(name, str)]:
         raise BadPlan(
             f"{', '.join(imported)}: imported scores cannot be computed again; "
             f"leave them out of {option('metrics')}",
             option="metrics",
         )
-    return metrics
+    return [metric for metric in parsed if isinstance(metric, Metric)]
 
 
 def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
@@ -160,9 +153,7 @@ def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
 
     Returns lists, documents: (run, topic, entry); documents int32.
     """
-    levels, documents = (
-        cube[name].values for name in (schema.LEVEL_AT_RANK, names.DOCUMENT_AT_RANK)
-    )
+    levels, documents = cube[schema.LEVEL_AT_RANK].values, cube[names.DOCUMENT_AT_RANK].values
     topics = np.arange(levels.shape[1])[:, np.newaxis]
     for of_run, at_rank in zip(levels, documents, strict=True):
         judged = np.where(at_rank >= 0, pools.levels[topics, at_rank], -1)

@@ -7,7 +7,7 @@ Zobel 1998, "How reliable are the results of large-scale information retrieval e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,20 +15,15 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import ONLY_TOPICS, option_field
-from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
+from scorecube.analyses.protocol import Analysis, Concat, Part, Totals, with_trials
 from scorecube.analyses.team_pools import pools_of
-from scorecube.analyses.team_results import VARIABLES, variance_values
+from scorecube.analyses.team_results import VARIABLES, absent_values, run_values, variance_values
 from scorecube.analyses.team_scores import JudgedRuns, judged_runs
-from scorecube.analyses.team_trials import (
-    absent_values,
-    draw_orders,
-    draw_teams,
-    sample_values,
-    trial_values,
-)
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan, option
+from scorecube.kernels.random.draws import random_subset
 from scorecube.names import Purpose
+from scorecube.statistics.variance import within_system_variance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +84,7 @@ class Teams(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
-        pools, notes = pools_of(cube, self.pool_depth, self.keep_unpooled)
-        return judged_runs(cube, pools, self.keep_unpooled, notes)
+        return judged_runs(cube, *pools_of(cube, self.pool_depth, self.keep_unpooled))
 
     def notes(self, table: Any) -> list[str]:
         teams = table.pools.teams
@@ -106,62 +100,76 @@ class Teams(Analysis):
                 raise BadPlan(f"{found}: at most {most[name]} are possible", option=name)
         return list(table.notes)
 
-    def leaves(self, table: JudgedRuns) -> tuple[int, ...]:
+    def leaves(self, table: JudgedRuns) -> list[int]:
         """Return 0, for the whole collection, and the numbers of teams to leave out, ascending."""
-        n_teams = len(table.pools.teams)
-        return (0, *(range(1, n_teams) if self.leave is None else sorted(set(self.leave))))
+        return sorted({0, *(range(len(table.pools.teams)) if self.leave is None else self.leave)})
 
-    def steps(self, table: JudgedRuns) -> tuple[int, ...]:
+    def steps(self, table: JudgedRuns) -> list[int]:
         """Return the numbers of topics of the steps, descending from all topics."""
-        fewer = sorted(set(self.topic_sizes or ()), reverse=True)
-        return tuple(dict.fromkeys([len(table.topics), *fewer]))
+        return sorted({len(table.topics), *(self.topic_sizes or ())}, reverse=True)
 
     def draw(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Any]:
-        """Return teams left out, bool (leave, team, trial), and orders (leave, topic, trial)."""
-        leaves = self.leaves(table)
-        key = table.key(Purpose.TEAMS_LEFT_OUT)
-        drawn = {"left_out": draw_teams(key, len(table.pools.teams), leaves, start, stop)}
-        if self.topic_sizes:
-            key = table.key(Purpose.TOPIC_CHAIN)
-            drawn["order"] = draw_orders(key, len(table.topics), leaves, start, stop)
-        return drawn
+        """Return which teams some trials leave out, and with a chain the places of topics in it.
+
+        The whole collection has one chain. All arrays are (leave, ..., trial).
+        """
+        leaves, n_teams, n_topics = self.leaves(table), len(table.pools.teams), len(table.topics)
+        of_teams, of_topics = table.key(Purpose.TEAMS_LEFT_OUT), table.key(Purpose.TOPIC_CHAIN)
+        left_out = np.zeros((len(leaves), n_teams, stop - start), bool)
+        places = np.empty((len(leaves), n_topics, stop - start), np.int32)
+        for row, k in np.ndindex(len(leaves), stop - start):
+            leave, trial = leaves[row], start + k
+            left_out[row, random_subset(of_teams, trial, leave, n_teams, leave), k] = True
+            order = random_subset(of_topics, trial if leave else 0, leave, n_topics, n_topics)
+            places[row, order, k] = np.arange(n_topics)
+        drawn: dict[str, Any] = {names.TEAM_LEFT_OUT: left_out, names.TOPIC_PLACE: places}
+        return drawn if self.topic_sizes else {names.TEAM_LEFT_OUT: left_out}
 
     def block(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Part]:
-        leaves, steps = self.leaves(table), self.steps(table)
-        drawn = self.draw(table, start, stop)
-        shape = (len(table.scores), len(leaves), len(steps), stop - start)
-        parts = {
-            "variance": np.full(shape, np.nan),
-            "n_topics": np.zeros(shape, np.int32),
-            "n_topics_above_zero": np.zeros((*shape[:2], shape[3]), np.int32),
-        }
-        for row, trial in np.ndindex(len(leaves), stop - start):
-            sample = [array[row, :, trial] for array in drawn.values()]
-            for name, values in trial_values(table, steps, *sample).items():
-                parts[name][:, row, ..., trial] = values
+        drawn, steps = self.draw(table, start, stop), self.steps(table)
+        left_out = drawn[names.TEAM_LEFT_OUT]
+        shape = (len(table.scores), len(left_out), len(steps), stop - start)
+        variance, n_topics = np.full(shape, np.nan), np.zeros(shape, np.int32)
+        above_zero = np.zeros((*shape[:2], stop - start), np.int32)
+        for row, trial in np.ndindex(len(left_out), stop - start):
+            teams = left_out[row, :, trial]
+            scores = table.scores_without(teams, ~teams[table.pools.team_of])
+            above_zero[:, row, trial] = (scores > 0).any(axis=1).sum(axis=-1)
+            is_left: Any = np.isfinite(scores).any(axis=1)
+            variance[:, row, 0, trial] = within_system_variance(scores)
+            n_topics[:, row, 0, trial] = is_left.sum(axis=-1)
+            for cell, step in np.ndindex(len(scores), len(steps) - 1):
+                topics = np.flatnonzero(is_left[cell])
+                order = np.argsort(drawn[names.TOPIC_PLACE][row, topics, trial])
+                topics = np.sort(topics[order[: steps[step + 1]]])
+                n_topics[cell, row, step + 1, trial] = len(topics)
+                if len(topics) == steps[step + 1]:
+                    chosen = scores[cell][:, topics]
+                    variance[cell, row, step + 1, trial] = within_system_variance(chosen)
+        parts = {"variance": variance, "n_topics": n_topics, "n_topics_above_zero": above_zero}
         return {name: Concat(array) for name, array in (parts | drawn).items()}
 
     def result(self, table: JudgedRuns, totals: Totals) -> xr.Dataset:
-        pools = table.pools
-        values = dict(totals) | variance_values(totals, self.leaves(table))
-        values |= sample_values(totals, pools) | absent_values(table)
-        attrs = {"n_teams": len(pools.teams), "pool_depth": pools.depth}
-        return table.dataset(VARIABLES, values, self.coords(table), attrs)
+        values = dict(totals) | run_values(totals[names.TEAM_LEFT_OUT], table.pools)
+        values |= variance_values(totals["variance"], totals["n_topics"], self.leaves(table))
+        return self.labelled(table, values | absent_values(table))
 
-    def coords(self, table: JudgedRuns) -> dict[str, Any]:
-        """Return the labels of results beside those of cells and runs."""
-        teams = table.pools.teams
-        return {
-            names.LEAVE: np.array(self.leaves(table)),
-            names.TOPIC_STEP: np.array(self.steps(table)),
+    def labelled(self, table: JudgedRuns, values: dict[str, Any]) -> xr.Dataset:
+        """Return variables with their labels."""
+        teams, team_of = table.pools.teams, table.pools.team_of
+        coords = {
+            names.LEAVE: self.leaves(table),
+            names.TOPIC_STEP: self.steps(table),
             names.TOPIC: label_array(table.topics),
             names.TEAM: label_array(teams),
-            names.TEAM_OF_RUN: (names.RUN, label_array(teams[k] for k in table.pools.team_of)),
+            names.TEAM_OF_RUN: (names.RUN, label_array(teams[k] for k in team_of)),
         }
+        attrs = {"n_teams": len(teams), "pool_depth": table.pools.depth}
+        return table.dataset(VARIABLES, values, coords, attrs)
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return ``team_left_out[leave, trial, team]``, and ``topic_place`` of a chain."""
-        table = replace(self.table(cube), trials=trials, seed=seed)
-        values = sample_values(self.draw(table, 0, trials), table.pools)
-        found = table.dataset(VARIABLES, values, self.coords(table), {"seed": str(seed)})
-        return found[[name for name in (names.TEAM_LEFT_OUT, names.TOPIC_PLACE) if name in values]]
+        """Return which teams each trial leaves out, and places of topics in its chain."""
+        table = with_trials(self.table(cube), trials, seed)
+        self.notes(table)
+        drawn = self.draw(table, 0, trials)
+        return self.labelled(table, drawn)[[*drawn]].assign_attrs(seed=str(seed))

@@ -97,7 +97,7 @@ def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
     assert list(Teams(leave=(1, 3)).samples(cube, 5, 3).data_vars) == ["team_left_out"]
     first = result["topic_place"].isel(leave=1) < 10
     assert (first.sum("topic") == 10).all()
-    assert len({tuple(row) for row in first.values}) == 10
+    assert len({tuple(row) for row in first.transpose("trial", ...).values}) == 10
 
 
 def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
@@ -154,6 +154,8 @@ def test_impossible_options_are_refused(
 ) -> None:
     with pytest.raises(BadPlan, match=message):
         sc.analyse(cube, Teams(**options), trials=2)
+    with pytest.raises(BadPlan, match=message):
+        sc.samples(cube, Teams(**options), trials=2)
 
 
 def made(trials: int, seed: int, **options: Any) -> xr.Dataset:

@@ -86,7 +86,6 @@ ALSO_ALLOWED = {
     ("kernels/jit.py", "pathlib.Path"),
     ("kernels/jit.py", "shutil"),
     ("analyses/options.py", "pathlib.Path"),
-    ("analyses/shared_options.py", "pathlib.Path"),
 }
 NO_FILES = {"statistics", "kernels", "metrics", "collection", "design", "analyses", "testing"}
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""
@@ -101,7 +100,7 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 6_538, "cli": 1_920, "collection": 2_875, "execute": 1_360, "ingest": 4_815,
+    "analyses": 6_530, "cli": 1_920, "collection": 2_875, "execute": 1_360, "ingest": 4_815,
     "report": 5_140, "statistics": 930, "storage": 2_600, "workflow": 2_530,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""

@@ -101,9 +101,9 @@ IMPOSSIBLE = [
     # options and data of analyses
     ("swap STUDY --size 5", "use --size 4 or less"),
     ("swap STUDY --size 9 --sampling independent", "9 topics"),
-    ("swap STUDY --size 0", "--size 0"),
-    ("swap STUDY --confidence 1.5", "--confidence 1.5"),
-    ("swap STUDY --confidence high", "--confidence 'high'"),
+    ("swap STUDY --size 0", "--size: expected"),
+    ("swap STUDY --confidence 1.5", "--confidence: expected"),
+    ("swap STUDY --confidence high", "found 'high'"),
     ("swap STUDY --seed 18446744073709551616", "--seed"),
     ("swap STUDY --collection smal", "STUDY: no collection 'smal'; it has: small"),
     ("swap STUDY --metrics AP,nDCG@20", "nearest: nDCG@10"),

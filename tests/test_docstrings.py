@@ -18,8 +18,7 @@ import pytest
 
 import scorecube
 from scorecube.analyses import registry
-from scorecube.analyses.described import Described
-from scorecube.analyses.options import Option, option_field, options_of
+from scorecube.analyses.options import Option, document, option_field, options_of
 from tests.reference_pages import MODULES
 
 REPO = Path(__file__).parents[1]
@@ -190,7 +189,7 @@ def test_options_of_analyses_are_told_in_full() -> None:
 
 def test_options_that_are_not_told_are_found() -> None:
     @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Untold(Described):
+    class Untold:
         """Record.
 
         Notes
@@ -204,16 +203,17 @@ def test_options_that_are_not_told_are_found() -> None:
         off: bool = option_field(True, "No limits.", flag="--no-limits")
         old: int = dataclasses.field(default=2)
 
+    document(Untold)
     assert untold(Untold) == [
         "Untold.number has no range",
         "Untold.empty has no description",
         "Untold.off has no description",
-        "Untold.old has no default",
         "Untold.old has no description",
         "Untold.old has no range",
     ]
     assert sections(Untold.__doc__ or "").keys() == {"", "Parameters", "Notes"}
 
+    @dataclasses.dataclass(frozen=True, kw_only=True)
     class Written(Untold):
         """Record.
 
@@ -223,6 +223,7 @@ def test_options_that_are_not_told_are_found() -> None:
             Told by hand.
         """
 
+    document(Written)
     assert inspect.cleandoc(Written.__doc__ or "").endswith("\n    Told by hand.")
 
 

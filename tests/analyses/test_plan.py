@@ -122,13 +122,11 @@ def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_seeds_out_of_range_are_refused(cube: xr.Dataset, seed: int) -> None:
-    with pytest.raises(
-        BadPlan, match=rf"seed={seed}: expected a whole number from 0 to 2\*\*64 - 1"
-    ):
+    with pytest.raises(BadPlan, match=r"seed: expected a whole number from 0 to 2\*\*64 - 1"):
         plan(cube, seed=seed)
 
 
-@pytest.mark.parametrize("value", [1.5, True, "25", 2.0])
+@pytest.mark.parametrize("value", [1.5, True, "2.5", 2.0])
 @pytest.mark.parametrize("name", ["seed", "trials"])
 def test_seeds_and_trials_of_another_type_are_refused(
     cube: xr.Dataset, name: str, value: Any
@@ -168,7 +166,7 @@ def test_what_is_no_analysis_is_refused(cube: xr.Dataset, analysis: Any, text: s
 
 @pytest.mark.parametrize("trials", [0, -5])
 def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
-    with pytest.raises(BadPlan, match=f"trials={trials}: expected a whole number of at least 1"):
+    with pytest.raises(BadPlan, match="trials: expected a whole number of at least 1"):
         plan(cube, trials=trials)
 
 

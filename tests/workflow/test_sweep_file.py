@@ -107,7 +107,7 @@ MISTAKES = {
     "two kinds": (RUNS + 'scores = "y"\n' + ANALYSIS, "found runs and scores"),
     "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, "add qrels = FILE"),
     "no texts": (RUNS.replace('"r"', "[5]") + ANALYSIS, "runs = [5]: expected"),
-    "no choice": (RUNS + 'unjudged = "drop"\n' + ANALYSIS, "is not one of nonrelevant, condense"),
+    "no choice": (RUNS + 'unjudged = "drop"\n' + ANALYSIS, "expected one of nonrelevant, condense"),
     "no match": (EACH.replace("*.toml", "none/*") + ANALYSIS, "no file matches"),
     "no pattern": (EACH.replace('"*.toml"', "5") + ANALYSIS, "is no pattern of files"),
     "field": (EACH.replace("path", "file") + ANALYSIS, "unknown field in braces; known are path"),
@@ -135,7 +135,7 @@ def test_no_such_file(tmp_path: Path) -> None:
     [
         ({"analysis": "swap"}, "analysis: expected an analysis with its options, such as Swap"),
         ({"analysis": Swap}, "found the class Swap"),
-        ({"seed": -5}, "seed=-5: expected a whole number from 0"),
+        ({"seed": -5}, "seed: expected a whole number from 0"),
         ({"trials": 1.5}, "trials: expected a whole number of at least 1; found 1.5"),
         ({"collections": "trec*"}, "collections: expected a list, such as"),
         ({"selection": {"metrics": "AP"}}, "metrics: expected a list, such as"),

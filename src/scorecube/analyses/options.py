@@ -1,23 +1,26 @@
-"""Declared options: fields of records that give commands, sweep files, help and option tables.
+"""Options: fields of records, from which commands, sweep files, help and checks are made.
 
-`option_field` declares a field; `options_of` returns the declarations of a class.
+`option_field` declares a field, `options_of` returns the declarations of a record. A field is a
+truth value, a number, a text, a path, a `Literal` of texts, a tuple of one of them, or a union.
 """
 
-import dataclasses
+import inspect
 import math
+import operator
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from scorecube import names
 from scorecube.errors import BadPlan, default_flag, doubts_of_levels, kind_of, meant, option
 
 T = TypeVar("T")
-DECLARED = "option"
-"""Key of the declaration in the metadata of a field."""
 ONLY_TOPICS = {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."}
 """Of the shared option `topics`, where an analysis has numbers of topics under its flag."""
 TYPE_NAMES = {
@@ -26,6 +29,12 @@ TYPE_NAMES = {
     str: "text",
     bool: "true or false",
     Path: "a path",
+}
+LIMITS = {
+    "minimum": ("of at least", operator.ge),
+    "above": ("above", operator.gt),
+    "maximum": ("of at most", operator.le),
+    "below": ("below", operator.lt),
 }
 MAX_SHOWN = 60
 """Largest number of letters of a value in a message."""
@@ -39,7 +48,6 @@ class Option:
     flags: Flags, the main one first; empty for the name with hyphens. The flag of an option that
         is true by default turns the option off.
     detail: What documentation says behind `help`; instead of it where the default is true.
-    choices: Allowed values, or elements of a list; empty for any. Those of a `Literal`.
     minimum, maximum, above, below: Limits of numbers, the last two not included; None for none.
     may_be_empty: Whether a list may have no elements.
     level: Kind of level of tests or intervals, of `scorecube.errors.USUAL_LEVELS`.
@@ -53,7 +61,6 @@ class Option:
     help: str
     flags: tuple[str, ...] = ()
     detail: str = ""
-    choices: tuple[Any, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
@@ -79,18 +86,32 @@ class Option:
         return self.detail if self.default is True else f"{self.help} {self.detail}".strip()
 
     @property
-    def scalar(self) -> Any:
-        """Type of a single number, text or truth value; None for others."""
-        (first, *others) = _members(self.type)
-        plain = first in TYPE_NAMES and not others and not (self.convert or self.aliases)
-        return first if plain else None
+    def choices(self) -> tuple[Any, ...]:
+        """Texts of which the value, or each element, is one; empty for any."""
+        is_list = typing.get_origin(self.type) is tuple
+        kind = typing.get_args(self.type)[0] if is_list else self.type
+        return typing.get_args(kind) if _is_literal(kind) else ()
 
     @property
-    def words(self) -> tuple[Any, ...]:
-        """Texts that are allowed beside a whole number, such as ``auto``."""
-        members = _members(self.type)
-        literals = [hint for hint in members if typing.get_origin(hint) is typing.Literal]
-        return tuple(word for hint in literals for word in typing.get_args(hint))
+    def scalar(self) -> Any:
+        """Type of a single number, text or truth value; None for others."""
+        kinds = [kind for kind in _members(self.type) if kind is not types.NoneType]
+        kind = str if _is_literal(kinds[0]) else kinds[0]
+        plain = len(kinds) == 1 and kind in TYPE_NAMES and not (self.convert or self.aliases)
+        return kind if plain else None
+
+    @property
+    def limits(self) -> str:
+        """Limits of numbers, for users; empty for none."""
+        if self.minimum is not None and self.maximum is not None:
+            return f"from {_as_limit(self.minimum)} to {_as_limit(self.maximum)}"
+        return " and ".join(f"{word} {_as_limit(limit)}" for word, _, limit in self._limits())
+
+    @property
+    def expected(self) -> str:
+        """Type and limits of the value, for users."""
+        aliases = [f"or {text}" for text in self.aliases]
+        return " ".join(filter(None, [describe_type(self.type), self.limits, *aliases]))
 
     def parse(self, text: str) -> Any:
         """Return the value of a text from the command line or a sweep file (or BadPlan)."""
@@ -98,95 +119,38 @@ class Option:
             return self.aliases[text]
         if self.convert is not None:
             return self.convert(text)
-        if self.scalar is str or text in self.words:
+        if has_type(text, self.type):
             return text
-        members, element = _members(self.type), _element(self.type)
-        try:
-            if element is not None:
-                return _parse_list(text, element)
-            (number,) = [kind for kind in (int, float) if kind in members]
-            return number(text)
-        except ValueError:
-            expected = {float: "numbers", int: "whole numbers"}.get(element, "a list")
-            expected += " separated by commas"
-            if element is None:
-                expected = " or ".join([self.expected, *self.aliases])
-            message = f"{option(self.name)} {text!r} is not {expected}"
-            raise BadPlan(message, option=self.name) from None
-
-    def read(self, value: Any) -> Any:
-        """Return the value for a sweep file's: lists become tuples, texts are parsed."""
-        plain = normal_value(value)
-        if isinstance(value, str) and not has_type(plain, self.type):
-            plain = self.parse(value)
-        if not has_type(plain, self.type):
-            raise BadPlan(f"expected {self.expected}", option=self.name)
-        self.check(plain)
-        return plain
-
-    @property
-    def limits(self) -> str:
-        """Limits of numbers, for users; empty for none."""
-        if self.minimum is not None and self.maximum is not None:
-            return f"from {_as_limit(self.minimum)} to {_as_limit(self.maximum)}"
-        words = {
-            "of at least": self.minimum,
-            "above": self.above,
-            "of at most": self.maximum,
-            "below": self.below,
-        }
-        stated = [(word, limit) for word, limit in words.items() if limit is not None]
-        return " and ".join(f"{word} {_as_limit(limit)}" for word, limit in stated)
-
-    @property
-    def expected(self) -> str:
-        """Type and limits of the value, for users."""
-        return " ".join(filter(None, [describe_type(self.type), self.limits]))
-
-    def problem(self, value: Any) -> str | None:
-        """Return an error text for a value that is not among the choices, else None."""
-        for element in _elements(value) if self.choices else ():
-            if element not in self.choices:
-                return f"{element!r} is not one of {', '.join(map(str, self.choices))}"
-        return None
-
-    def check(self, value: Any) -> None:
-        """Raise BadPlan for a value of another type, out of range, or not among the choices."""
-        expected, name = self.expected, self.name
-        if not has_type(value, self.type):
-            text = f"{option(name)}: expected {expected}; found {shown(value)}"
-            raise BadPlan(text, option=name)
-        if problem := self.problem(value):
-            raise BadPlan(f"{option(name)} {problem}", option=name)
-        empty = value == () and not self.may_be_empty
-        wrong = [element for element in _elements(value) if not self._is_in_range(element)]
-        if empty or wrong:
-            subject = option(name, value if shown(value) == _spelled(value) else None)
-            if empty:
-                expected = expected.replace("a list", "a list that is not empty")
-            largest = self.below if self.maximum is None else self.maximum
-            hint = meant(wrong[0], self.level) if wrong and (largest or 2) <= 1 else ""
-            raise BadPlan(f"{subject}: expected {expected}{hint}", option=name)
+        for read in (str, float, int):
+            with suppress(ValueError):
+                words = tuple(dict.fromkeys(map(read, split_list(text))))
+                for value in (words, *(words if len(words) == 1 else ())):
+                    if has_type(value, self.type):
+                        return value
+        raise BadPlan(f"{option(self.name)}: {self.problem(text)}", option=self.name)
 
     def checked(self, value: Any) -> Any:
-        """Return a value in its normal form, for an alias what it stands for, or BadPlan."""
-        normal = normal_value(value)
-        if isinstance(normal, str):
-            normal = self.aliases.get(normal, normal)
-        self.check(normal)
-        return normal
+        """Return a value in its normal form, for a text what it stands for, or BadPlan."""
+        plain = normal_value(value)
+        if isinstance(plain, str) and not has_type(plain, self.type):
+            plain = self.parse(plain)
+        if problem := self.problem(plain):
+            raise BadPlan(f"{option(self.name)}: {problem}", option=self.name)
+        return plain
 
-    def _is_in_range(self, value: Any) -> bool:
-        if value in self.words or isinstance(value, str | Path | bool):
-            return True
-        # Comparisons with NaN are false.
-        return (
-            -math.inf < value < math.inf
-            and (self.minimum is None or value >= self.minimum)
-            and (self.maximum is None or value <= self.maximum)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
-        )
+    def problem(self, value: Any) -> str:
+        """Return what is expected and what was found; empty for a value that is right."""
+        expected, hint = self.expected, ""
+        if has_type(value, self.type):
+            wrong = [number for number in elements(value) if not self._is_in_range(number)]
+            if value == () and not self.may_be_empty:
+                expected = expected.replace("a list", "a list that is not empty")
+            elif not wrong:
+                return ""
+            else:
+                value = wrong[0]
+                hint = meant(value, self.level) if (self.below or self.maximum or 2) <= 1 else ""
+        return f"expected {expected}; found {shown(value)}{hint}"
 
     def default_text(self) -> str | None:
         """Return the default as a text of the command line; None if no text stands for it."""
@@ -197,25 +161,29 @@ class Option:
             return None
         return ",".join(
             f"{value:g}" if isinstance(value, float) else str(value)
-            for value in _elements(self.default)
+            for value in elements(self.default)
         )
 
+    def _limits(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        stated = [(*rule, getattr(self, name)) for name, rule in LIMITS.items()]
+        return [rule for rule in stated if rule[-1] is not None]
 
-def option_field(
-    default: T,
-    help: str,  # noqa: A002
-    *,
-    flag: str | None = None,
-    **settings: Any,
-) -> T:
+    def _is_in_range(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return True
+        inside = all(compare(value, limit) for _, compare, limit in self._limits())
+        return -math.inf < value < math.inf and inside  # false of NaN, too
+
+
+def option_field(default: T, help: str, *, flag: str = "", **settings: Any) -> T:  # noqa: A002
     """Declare a field of a record as an option.
 
     help: One sentence for the command line and for option tables.
-    flag: Flag on the command line; None for the field's name with hyphens.
-    settings: Other parameters of `Option`, such as `choices`, `finalize`.
+    flag: Flag on the command line; empty for the field's name with hyphens.
+    settings: Other parameters of `Option`, such as `minimum`, `finalize`.
     """
-    flags = {} if flag is None else {"flags": (flag,)}
-    return field(default=default, metadata={DECLARED: Option(help, **(settings | flags))})
+    flags = {"flags": (flag,)} if flag else {}
+    return field(default=default, metadata={"option": Option(help, **(settings | flags))})
 
 
 def level_field(kind: str, default: T, help: str, **settings: Any) -> T:  # noqa: A002
@@ -224,7 +192,7 @@ def level_field(kind: str, default: T, help: str, **settings: Any) -> T:  # noqa
 
 
 @cache
-def options_of(kind: type) -> Mapping[str, Option]:
+def options_of(kind: Any) -> Mapping[str, Option]:
     """Return the options of a record, by the names of its fields.
 
     Examples
@@ -234,29 +202,41 @@ def options_of(kind: type) -> Mapping[str, Option]:
     (('s0', 's1'), '--rule')
     """
     hints, options = typing.get_type_hints(kind), {}
-    for entry in dataclasses.fields(kind):
-        hint, declared = hints[entry.name], entry.metadata.get(DECLARED, Option(""))
-        facts = {"name": entry.name, "type": hint, "default": entry.default}
-        literal = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else hint
-        if typing.get_origin(literal) is typing.Literal:
-            plain = str if literal is hint else tuple[str, ...]
-            facts |= {"choices": typing.get_args(literal), "type": plain}
-        options[entry.name] = dataclasses.replace(declared, **facts)
+    for entry in fields(kind):
+        declared = entry.metadata.get("option", Option(""))
+        facts = {"name": entry.name, "type": hints[entry.name], "default": entry.default}
+        options[entry.name] = replace(declared, **facts)
     return options
+
+
+def document(kind: type) -> None:
+    """Add a section Parameters to the docstring of a record, from the declarations of its fields.
+
+    A docstring that has the section stays as it is.
+    """
+    text, lines = inspect.cleandoc(kind.__doc__ or ""), ["Parameters", "-" * 10]
+    if "\n".join(lines) in text:
+        return
+    for name, declared in options_of(kind).items():
+        choices = "{" + ", ".join(map(repr, declared.choices)) + "}" if declared.choices else ""
+        facts = filter(None, [choices, declared.limits, f"default {declared.default!r}"])
+        lines += [f"{name} : {', '.join(facts)}", f"    {declared.description}"]
+    summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text, maxsplit=1)
+    kind.__doc__ = "\n\n".join([summary, "\n".join(lines), *sections]) + "\n"
 
 
 def doubts_of(record: Any) -> list[str]:
     """Return what is said of levels that are possible, and more often a mistake."""
-    kind: type = type(record)
     doubts = []
+    kind: Any = type(record)
     for name, declared in options_of(kind).items():
         if declared.level:
-            doubts += doubts_of_levels(declared.level, _elements(getattr(record, name)))
+            doubts += doubts_of_levels(declared.level, elements(getattr(record, name)))
     return doubts
 
 
 def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options under the names of a record: ``alpha`` for ``alphas``, or the other way round.
+    """Return options by the names of a record: ``alpha`` stands for ``alphas``, and back.
 
     Examples
     --------
@@ -264,11 +244,12 @@ def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_named(Bootstrap, {"alpha": 0.05, "plus_one": False})
     {'alphas': (0.05,), 'plus_one': False}
     """
-    fields, named = {entry.name for entry in dataclasses.fields(kind)}, dict(values)
-    for given, there in (("alpha", "alphas"), ("alphas", "alpha")):
-        if given in named and given not in fields and there in fields and there not in named:
-            levels = _elements(normal_value(named.pop(given)))
-            named = {there: levels if there == "alphas" or len(levels) > 1 else levels[0], **named}
+    named = dict(values)
+    for name, other in (("alpha", "alphas"), ("alphas", "alpha")):
+        if name in named and other in options_of(kind) and name not in options_of(kind):
+            levels = elements(normal_value(named.pop(name)))
+            one = other == "alpha" and len(levels) == 1
+            named = {other: levels[0] if one else levels, **named}
     return named
 
 
@@ -280,29 +261,8 @@ def split_list(text: str) -> list[str]:
     >>> split_list("AP, nERR(form=exp2,rel=2)@10,")
     ['AP', 'nERR(form=exp2,rel=2)@10']
     """
-    elements, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            elements.append("")
-        else:
-            elements[-1] += letter
-    return [element.strip() for element in elements if element.strip()]
-
-
-def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of a comma-separated text, also repeated ones, or ValueError."""
-    return tuple(map(float, split_list(text)))
-
-
-def _parse_list(text: str, element: Any) -> tuple[Any, ...]:
-    """Return the distinct elements of a comma-separated text, or ValueError."""
-    if element is not int:
-        return tuple(dict.fromkeys(map(element, split_list(text))))
-    numbers = tuple(dict.fromkeys(parse_numbers(text)))
-    if not numbers or any(not number.is_integer() for number in numbers):
-        raise ValueError(text)
-    return tuple(map(int, numbers))
+    words = re.split(r",(?![^(]*\))", text)
+    return [word.strip() for word in words if word.strip()]
 
 
 def has_type(value: Any, hint: Any) -> bool:
@@ -313,24 +273,27 @@ def has_type(value: Any, hint: Any) -> bool:
     >>> has_type(1, float), has_type(True, int), has_type((0.05, 1), tuple[float, ...])
     (True, False, True)
     """
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(has_type(value, member) for member in inside)
-    if origin is typing.Literal:
+    members, inside = _members(hint), typing.get_args(hint)
+    if len(members) > 1:
+        return any(has_type(value, member) for member in members)
+    if _is_literal(hint):
         return value in inside
-    if isinstance(origin, type) and issubclass(tuple, origin):  # tuple, Sequence
-        return isinstance(value, tuple) and all(has_type(element, inside[0]) for element in value)
+    if inside:  # tuple, Sequence
+        return isinstance(value, tuple) and all(has_type(one, inside[0]) for one in value)
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
-    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
+    return isinstance(value, hint)
 
 
 def normal_value(value: Any) -> Any:
     """Return a value as plans store it: sequences as tuples, numbers of NumPy as Python's."""
     plain = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(plain, list | tuple | range):
-        return tuple(map(normal_value, plain))
-    return plain
+    return tuple(map(normal_value, plain)) if isinstance(plain, list | tuple | range) else plain
+
+
+def elements(value: Any) -> tuple[Any, ...]:
+    """Return the elements of a list, or a single value as one; none of None."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
 def shown(value: Any) -> str:
@@ -345,46 +308,32 @@ def shown(value: Any) -> str:
         return f"the class {value.__name__}"
     if not isinstance(value, bool | int | float | str | list | tuple | None):
         return kind_of(value)
-    text = _spelled(value) or "a number of more than 4,300 digits"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
-
-
-def _spelled(value: Any) -> str | None:
-    """Return a value as Python spells it; None for integers that it refuses to write out."""
     try:
-        return repr(value)
-    except ValueError:
-        return None
+        text = repr(value)
+    except ValueError:  # Python refuses to write it out
+        return "a number of more than 4,300 digits"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def describe_type(hint: Any) -> str:
     """Return the name of a type for users, such as ``a list, each a number``."""
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(map(describe_type, _members(hint)))
-    if origin is typing.Literal:
-        return " or ".join(map(str, inside))
-    if inside:
-        return f"a list, each {describe_type(inside[0])}"
-    return TYPE_NAMES.get(hint, str(hint))
+    members, inside = _members(hint), typing.get_args(hint)
+    if len(members) > 1:
+        kinds = [member for member in members if member is not types.NoneType]
+        return " or ".join(map(describe_type, kinds))
+    if _is_literal(hint):
+        return inside[0] if len(inside) == 1 else f"one of {', '.join(inside)}"
+    return f"a list, each {describe_type(inside[0])}" if inside else TYPE_NAMES[hint]
 
 
-def _members(hint: Any) -> list[Any]:
-    """Return the types that a value may have, without None."""
+def _members(hint: Any) -> tuple[Any, ...]:
+    """Return the types of a union; another type alone."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    members = typing.get_args(hint) if is_union else (hint,)
-    return [member for member in members if member is not type(None)]
+    return typing.get_args(hint) if is_union else (hint,)
 
 
-def _element(hint: Any) -> Any:
-    """Return the type of the elements of a list type; None for other types."""
-    lists = [member for member in _members(hint) if typing.get_origin(member) is tuple]
-    return typing.get_args(lists[0])[0] if lists else None
-
-
-def _elements(value: Any) -> tuple[Any, ...]:
-    """Return the elements of a list, or a single value as one; none of None."""
-    return value if isinstance(value, tuple) else () if value is None else (value,)
+def _is_literal(hint: Any) -> bool:
+    return typing.get_origin(hint) is Literal
 
 
 def _as_limit(value: float) -> str:
@@ -392,3 +341,57 @@ def _as_limit(value: float) -> str:
     if value == 2**64 - 1:
         return "2**64 - 1"
     return f"{value:,g}" if abs(value) < 1e6 else f"{value:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """Options of all analyses, whose values are passed on by name.
+
+    Those from `metrics` to `bags` are described by `scorecube.collection.selection.select`,
+    `trials` and `seed` by `scorecube.analyse`.
+    """
+
+    collection: tuple[str, ...] | None = option_field(
+        None,
+        "Collections, separated by commas; all by default.",
+        flags=("--collection", "--collections"),
+    )
+    metrics: tuple[str, ...] | None = option_field(
+        None, "Metrics, separated by commas; all by default."
+    )
+    gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
+    runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")
+    topics: tuple[str, ...] | None = option_field(None, "Topics; all by default.")
+    top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=2)
+    by: str | None = option_field(None, "Metric that chooses the best runs; the first by default.")
+    missing: Literal["refuse", "drop"] = option_field(
+        "refuse", "Refuse missing scores, or drop their topics."
+    )
+    by_topic: bool = option_field(
+        False, "Take topics as independent, also those that come in groups."
+    )
+    bags: Literal["none"] | int = option_field(
+        names.N_BAGS,
+        "Random bags of more than 1,400 topics, which are resampled; none draws each topic.",
+        minimum=100,
+        maximum=1_400,
+    )
+    trials: int | None = option_field(
+        None, "Resampling trials; more trials later extend a result.", minimum=1
+    )
+    seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
+    workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
+    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
+    scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
+    memory: str | None = option_field(
+        None,
+        "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container "
+        "or job by default.",
+    )
+    dry_run: bool = option_field(False, "Only report what would be done.")
+
+
+SHARED = options_of(SharedOptions)
+"""Name -> declaration."""
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "by_topic", "bags")
+"""Options that select a part of a collection."""

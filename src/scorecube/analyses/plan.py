@@ -13,9 +13,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import options_of, shown
+from scorecube.analyses.options import SHARED, options_of, shown
 from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
-from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.rows import score_blocks

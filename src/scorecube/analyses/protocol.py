@@ -17,7 +17,6 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.described import Described
 from scorecube.analyses.options import doubts_of, options_of
 from scorecube.analyses.table import make_table
 from scorecube.analyses.units import bags_of, units_of
@@ -71,7 +70,7 @@ class Totals(dict[str, Array]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analysis(Described, ABC):
+class Analysis(ABC):
     """Base of analyses, whose fields are their options.
 
     The first line of a docstring is the summary in the registry.
@@ -86,7 +85,7 @@ class Analysis(Described, ABC):
     details: ClassVar[str] = ""
     """Paragraph of the command's help below the summary."""
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Shared options (`shared_options.py`) whose flag, help or default is another."""
+    """Shared options (`options.py`) whose flag, help or default is another."""
     n_collections: ClassVar[int] = 1
     """Collections that one result is about: 1, `ANY_NUMBER` of the sets `truth` and `judges`, or
     `ALL_COLLECTIONS` that are chosen."""

@@ -117,6 +117,7 @@ def load(name: str) -> type[Analysis]:
         )
     module, _, class_name = _ENTRIES[name].path.partition(":")
     analysis: Any = getattr(import_module(module), class_name)
+    import_module(f"{PACKAGE}.options").document(analysis)
     return analysis  # type: ignore[no-any-return]
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
-from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.analyses.options import SELECTION, SHARED, options_of
 from scorecube.cli.options import StudyPath, Top, with_options
 from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import ScorecubeError, counted

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
-from scorecube.analyses.options import Option
-from scorecube.analyses.shared_options import SHARED
+from scorecube.analyses.options import SHARED, Option
 from scorecube.cli.options import argument, flag, with_options
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
@@ -34,11 +33,11 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 
 def _read(name: str, whole: bool, text: str) -> Any:
     """Return the number of a text, or a list of several; whole ones also as 10..200:10."""
-    from scorecube.analyses.options import parse_numbers
+    from scorecube.analyses.options import split_list
     from scorecube.analyses.two_samples import parse_sizes
 
     try:
-        values = list(parse_sizes(text) if whole else parse_numbers(text))
+        values = list(parse_sizes(text) if whole else map(float, split_list(text)))
     except (BadPlan, ValueError):
         values = []
     if not values:

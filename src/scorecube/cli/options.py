@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses.options import Option
-from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.analyses.options import SELECTION, SHARED, Option, split_list
+from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
 SCORES, ADVANCED = "Which scores", "Advanced"
@@ -61,7 +61,6 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
 def value_of(option: Option, parsed: Any) -> Any:
     """Return the value of a declared option for the one that typer parsed.
 
-    option: Declaration.
     parsed: Of `parameter`'s type; None for the default.
     Raises BadParameter: A value that is not among the choices.
     """
@@ -69,10 +68,13 @@ def value_of(option: Option, parsed: Any) -> Any:
         return option.default
     if option.scalar is bool:
         return parsed != option.default
-    value = parsed if option.scalar is not None else option.parse(parsed)
-    if problem := option.problem(value):
-        raise typer.BadParameter(problem, param_hint=option.flag)
-    return value
+    try:
+        return parsed if option.scalar is not None else option.parse(parsed)
+    except BadPlan:
+        if not option.choices:
+            raise
+        wrong = option.problem(tuple(split_list(parsed)))
+        raise typer.BadParameter(wrong, param_hint=option.flag) from None
 
 
 def with_options(

@@ -33,10 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import Option, as_named, options_of, shown
+from scorecube.analyses.options import SELECTION, SHARED, Option, as_named, options_of, shown
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
-from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.ingest.options import EVALUATE, IMPORT
@@ -212,12 +211,10 @@ def _values(table: Table, options: Options, where: str) -> dict[str, Any]:
             near = nearest(key, list(options))
             raise BadInput(f"unknown setting {key!r}; the nearest known ones are: {near}", where)
         try:
-            values[key] = options[key].read(value)
+            values[key] = options[key].checked(value)
         except ScorecubeError as error:
-            setting = f"{key} = {shown(value)}"
-            raise BadInput(
-                f"{setting}: {error.in_file().removeprefix(f'{setting}: ')}", where
-            ) from None
+            problem = error.in_file().removeprefix(f"{key}: ")
+            raise BadInput(f"{key} = {shown(value)}: {problem}", where) from None
     return values
 
 

@@ -22,7 +22,7 @@ DRAWS = {
     "randomisation": ("sign_columns",),
     "tukey": ("null_ranges",),
     "unpaired": ("topic_counts",),
-    "teams": ("draw_orders", "draw_teams"),
+    "teams": ("random_subset",),
 }
 """Functions that draw, by the module of an analysis that calls them."""
 SEED = 0

@@ -237,14 +237,16 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
     def signs(*of: Any) -> Any:
         return draw(*of)[::-1] if turned == "topic" else draw(*of)
 
-    def teams(*of: Any) -> Any:
-        return np.ascontiguousarray(draw(*of)[:, ::-1]) if turned == "team" else draw(*of)
+    def subset(key: Any, trial: int, stream: int, n: int, size: int) -> Any:
+        """Draw other teams, of which there are 3, or topics."""
+        drawn = draw(key, trial, stream, n, size)
+        return n - 1 - drawn if n == {"topic": N_TOPICS, "team": 3}.get(turned) else drawn
 
     others: dict[str, Callable[..., Any]] = {
         "topic_counts": counts,
         "null_ranges": ranges,
         "sign_columns": signs,
-        "draw_teams": teams,
+        "random_subset": subset,
     }
     return others.get(name, positions)
 

@@ -126,8 +126,8 @@ def make_plan(
     return PreparedPlan(plan, cube, table, tuple(warnings))
 
 
-def check_analysis(analysis: Any) -> None:
-    """Refuse what is no analysis with its options, such as its name or its class.
+def check_analysis(analysis: Any) -> Analysis:
+    """Return an analysis; refuse what is none with its options, such as its name or its class.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def check_analysis(analysis: Any) -> None:
         Not an analysis; the message names the one that is probably meant.
     """
     if isinstance(analysis, Analysis):
-        return
+        return analysis
     is_class = isinstance(analysis, type) and issubclass(analysis, Analysis)
     meant = analysis.name if is_class else analysis
     classes = [

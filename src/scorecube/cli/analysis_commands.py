@@ -7,9 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from typer import Context
+
 from scorecube.analyses import registry
 from scorecube.analyses.options import SELECTION, SHARED, options_of
-from scorecube.cli.options import StudyPath, Top, with_options
+from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
 from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import ScorecubeError, counted
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from scorecube.execute.executor import Executor
     from scorecube.workflow.tasks import Task
 
-TRIALS = "trials"
+TRIALS, PRESET = "trials", "preset"
 
 
 def analysis_command(name: str) -> Callable[..., None]:
@@ -35,9 +37,12 @@ def analysis_command(name: str) -> Callable[..., None]:
     if kind.resamples:
         shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
 
-    def command(study: StudyPath, top: Top = None, **values: Any) -> None:
+    def command(
+        context: Context, study: StudyPath, top: Top = None, preset: As = None, **values: Any
+    ) -> None:
+        values = with_preset(context, preset, name, values)
         chosen = {key: values.pop(key) for key in options}
-        run_analysis(kind(**chosen), study, {TRIALS: None} | values, top)
+        run_analysis(kind(**chosen), study, {TRIALS: None, PRESET: preset} | values, top)
 
     summary = next(entry.summary for entry in registry.entries() if entry.name == name)
     examples = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
@@ -70,6 +75,7 @@ def run_analysis(
         collections=values["collection"],
         trials=values[TRIALS],
         seed=values["seed"],
+        preset=values[PRESET],
         **{key: values[key] for key in SELECTION},
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]

@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
+from typer import Context
+
 from scorecube.analyses.options import SHARED, Option
-from scorecube.cli.options import argument, flag, with_options
+from scorecube.cli.options import As, argument, flag, with_options, with_preset
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
 
@@ -71,6 +73,7 @@ def options_of(*names: str) -> dict[str, Option]:
 
 @with_options(options_of("variance", "min_diff", "width", "systems", "alpha", "beta"))
 def design(
+    context: Context,
     study: Study = None,
     method: Annotated[
         Literal["anova", "t", "ci"],
@@ -85,6 +88,7 @@ def design(
     ] = None,
     form: Form = "text",
     out: Out = None,
+    preset: As = None,
     **values: Any,
 ) -> None:
     """Topic set size design: how many topics does a test collection need?
@@ -96,6 +100,8 @@ def design(
     from scorecube.analyses.designs import design_of_cube, with_options
     from scorecube.design import topic_set_size
 
+    values = with_preset(context, preset, "design", values | {"method": method, "mode": mode})
+
     def of_cube(cube: xr.Dataset, **how: Any) -> xr.Dataset:
         result = design_of_cube(cube, **how)
         one = not {*result["topics"].dims} - {"metric", "gain"}
@@ -104,15 +110,12 @@ def design(
     if curves is not None:
         draw_curves(curves, out, study, values["variance"])
         return
-    show(
-        compute(study, values | {"method": method, "mode": mode}, out, topic_set_size, of_cube),
-        form,
-        out,
-    )
+    show(compute(study, values, out, topic_set_size, of_cube), form, out)
 
 
 @with_options(options_of("variance", "topics", "systems", "alpha", "beta"))
 def wcw(
+    context: Context,
     study: Study = None,
     route: Annotated[
         str,
@@ -124,6 +127,7 @@ def wcw(
     ] = "ci",
     form: Form = "text",
     out: Out = None,
+    preset: As = None,
     **values: Any,
 ) -> None:
     """Worst-case width of confidence intervals by number of topics, to compare measures.
@@ -133,7 +137,8 @@ def wcw(
     from scorecube import design as calculator
     from scorecube.analyses.designs import widths_of_cube
 
-    routes = split(route) or []
+    values = with_preset(context, preset, "wcw", values | {"route": route})
+    routes = split(values["route"]) or []
     values |= {"route": routes[0] if len(routes) == 1 else routes}
     show(compute(study, values, out, calculator.wcw, widths_of_cube), form, out)
 

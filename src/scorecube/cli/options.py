@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Optional, cast
 import typer
 
 from scorecube.analyses.options import SELECTION, SHARED, Option, split_list
+from scorecube.analyses.presets import Paper, preset_of
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
@@ -111,6 +112,27 @@ def with_parameters(
     return wrapper
 
 
+def with_preset(
+    context: typer.Context, paper: str | None, analysis: str, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the values of the options of a command with those of a paper; what was given wins.
+
+    Raises BadParameter: An analysis that the paper does not have.
+    """
+    if paper is None:
+        return dict(values)
+    try:
+        preset = preset_of(paper, analysis).values
+    except BadPlan as error:
+        raise typer.BadParameter(error.message(lambda _: "--as")) from None
+    changed = {
+        name: preset[name]
+        for name in preset.keys() & values.keys()
+        if getattr(context.get_parameter_source(name), "name", "") == "DEFAULT"
+    }
+    return {**values, **changed}
+
+
 def _shared(option: Option) -> Any:
     return parameter(option, PANELS.get(option.name))[0].__metadata__[0]
 
@@ -119,6 +141,10 @@ StudyPath = Annotated[str, argument("STUDY", "Study: a directory, or s3://bucket
 Name = Annotated[str, flag("--name", "Name of the collection in the study.")]
 Top = Annotated[
     Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1, metavar="N")
+]
+As = Annotated[
+    Optional[Paper],
+    flag("--as", "Settings of a paper; options that are given win.", rich_help_panel=ADVANCED),
 ]
 Collections = Annotated[Optional[str], _shared(SHARED["collection"])]
 Metrics = Annotated[Optional[str], _shared(SHARED["metrics"])]

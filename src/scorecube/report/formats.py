@@ -29,7 +29,7 @@ from scorecube.report.readable import (
     merge_gains,
     readable,
 )
-from scorecube.report.tables import trait
+from scorecube.report.tables import AS_PRINTED, trait
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 ROWS_AT_ONCE = 2**16
@@ -95,7 +95,7 @@ def render_parts(
     if columns is None and caption:
         constant = [name for name, parts in layout.items() if _is_constant(frame, parts)]
         cells = cells.only([name for name in layout if name not in constant])
-        if form == "latex":
+        if form == "latex" and AS_PRINTED not in frame.attrs:
             cells = cells.only([*cells.columns][:MOST_IN_LATEX])
     yield (_latex if form == "latex" else _markdown)(cells, caption)
 

@@ -20,6 +20,8 @@ from scorecube.errors import BadName, natural_key
 COLLECTION = names.COLLECTION
 LIMITS = ("", "_low", "_high")
 """Ends of the names of an estimate and its limits."""
+AS_PRINTED = "as_printed"
+"""Attribute of a frame all of whose columns a format shows: a table of a paper."""
 TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")

@@ -7,7 +7,7 @@ of several; a plugin may declare one beside its class. Modules are imported when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -186,11 +186,16 @@ class View:
     def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> tuple[str, Table]:
         """Return a table with its name; for no name the first, or `if_few` where it is short.
 
+        Of results that have the settings of a paper it is the paper's table.
+
         Raises
         ------
         BadName
             A table that does not exist.
         """
+        preset = results[0].attrs.get("preset") if results else None
+        if name is None and preset in self.tables:
+            name = str(preset)
         few = self.tables.get(self.if_few)
         if name is None and results and few and all(few.rows(each) <= FEW for each in results):
             name = self.if_few
@@ -226,7 +231,8 @@ def view_of(analysis: str) -> View:
     if analysis in MODULES:
         module = import_module(f"scorecube.report.{MODULES[analysis]}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
-        return view
+        printed = import_module("scorecube.report.printed").TABLES.get(analysis, {})
+        return replace(view, tables={**view.tables, **printed})
     known = analysis in registry.names()
     home = import_module(registry.load(analysis).__module__) if known else None
     return getattr(home, "VIEW", None) or View(analysis, analysis)

@@ -16,6 +16,7 @@ from scorecube.analyses.entry import cubes_of
 from scorecube.analyses.options import SHARED, Option
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.plan import cube_digest as digest
+from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.doubts import doubts_of as doubts
@@ -41,7 +42,7 @@ from scorecube.workflow.inputs import (
     read_rankings,
     refuse_unnamed,
 )
-from scorecube.workflow.tasks import plan_in_study
+from scorecube.workflow.tasks import PRESET, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,8 +57,9 @@ MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 def analyse(
     cube: Any,
-    analysis: Analysis,
+    analysis: Analysis | None = None,
     *,
+    preset: str | None = None,
     trials: int | None = None,
     seed: int = 1,
     client: Client | None = None,
@@ -77,6 +79,9 @@ def analyse(
         hold their rankings (`with_rankings`) have labels to compare.
     analysis
         E.g. ``Swap(sampling="replacement", size=50)``.
+    preset
+        Instead, an analysis as in a paper, with its trials and gain settings: ``sakai-2005 swap``.
+        The result names it.
     trials
         Number of resampling trials; by default 10,000 of tests, leaderboards and boards, 10 of
         teams, 1,000 of others.
@@ -114,16 +119,22 @@ def analyse(
     >>> result.attrs["analysis"], result.attrs["trials"]
     ('swap', 100)
     """
-    check_analysis(analysis)
+    gains: Sequence[str] = ()
+    if preset is not None:
+        analysis, trials, gains = _as_in_paper(analysis, preset, trials)
+    analysis = check_analysis(analysis)
     executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
     executor = dataclasses.replace(executor, memory=MEMORY.checked(memory))
     block_units = BLOCK_UNITS.checked(block_units)
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
-        prepared = make_plan(as_cube(one).compute(), record, trials=trials, seed=seed)
+        whole = as_cube(one).compute()
+        chosen = select(whole, gains=gains) if gains else whole
+        prepared = make_plan(chosen, record, trials=trials, seed=seed)
         for warning in prepared.warnings:
             LOGGER.warning(warning)
-        return run(prepared, executor, block_units=block_units, progress=progress)
+        result = run(prepared, executor, block_units=block_units, progress=progress)
+        return result.assign_attrs({} if preset is None else {PRESET: preset.split()[0]})
 
     if analysis.n_collections == ANY_NUMBER:
         return analysed(judgement_sets(cube) if isinstance(cube, dict) else cube)
@@ -136,6 +147,22 @@ def analyse(
         return analysed(join_collections(cubes), record)
     results = {name: analysed(one) for name, one in cubes.items()}
     return cast("xr.Dataset", _joined(results))
+
+
+def _as_in_paper(
+    analysis: Any, preset: str, trials: int | None
+) -> tuple[Analysis, int | None, Sequence[str]]:
+    """Return an analysis as in a paper, its trials unless they are given, and its gain settings."""
+    paper, _, name = preset.partition(" ")
+    chosen = preset_of(paper, name)
+    if analysis is not None or name not in registry.names():
+        raise BadPlan(
+            f"{option('preset')}: expected the name of a stored analysis, and no "
+            f"{option('analysis')} beside it; found {preset!r}",
+            option="preset",
+        )
+    record = registry.load(name)(**chosen.options)
+    return record, chosen.trials if trials is None else trials, chosen.gains
 
 
 def _joined(results: dict[str, xr.Dataset]) -> Any:

@@ -26,6 +26,8 @@ from scorecube.storage import Collection, NewResult, Study, select_disjoint
 
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
+PRESET = "preset"
+"""Attribute of a result: the paper whose settings it was asked for with."""
 Selection = Mapping[str, Any]
 """Arguments of `scorecube.collection.selection.select`."""
 
@@ -61,6 +63,7 @@ class Task:
     read: Reads and selects its scores.
     labels: Of these, by dim: metrics and gain settings that are added later do not matter.
     request: Digest of the entry of a sweep that it was planned for; empty for none.
+    preset: Paper whose settings the analysis has, which the result names; None for no paper.
     """
 
     study: Study
@@ -70,6 +73,7 @@ class Task:
     read: Callable[[Cubes], xr.Dataset]
     labels: Mapping[str, Sequence[str]]
     request: str = ""
+    preset: str | None = None
 
     @property
     def plan(self) -> Plan:
@@ -116,6 +120,7 @@ class Task:
             self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
         )
         asked = {REQUEST: self.request} if self.request else {}
+        asked |= {PRESET: self.preset} if self.preset else {}
         result = result.assign_attrs(collection=self.collection.name, **asked)
         self._refuse_changed()
         version = self.versions[self.collection.name]
@@ -148,6 +153,7 @@ def plan_in_study(
     trials: int | None = None,
     seed: int = 1,
     cubes: Cubes | None = None,
+    preset: str | None = None,
     **selection: Any,
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study.
@@ -157,6 +163,7 @@ def plan_in_study(
     collections: Names; by default all of the study.
     trials, seed: As of `scorecube.analyse`.
     cubes: Cubes that several calls share.
+    preset: Paper whose settings the analysis has, which results name.
     selection: Arguments of `scorecube.select`.
     Returns tasks: One per collection; one in all for an analysis that compares collections.
     Raises BadStudy: No collections.
@@ -176,7 +183,7 @@ def plan_in_study(
             raise BadPlan(f"{group[0]}: {error.marked}", option=error.option) from None
         versions = {name: shared.versions[name] for name in group}
         kept = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
-        tasks.append(Task(study, study[group[0]], prepared, versions, read, kept))
+        tasks.append(Task(study, study[group[0]], prepared, versions, read, kept, preset=preset))
     return tasks
 
 

@@ -1,0 +1,85 @@
+"""The settings of the five papers in one word: ``--as sakai-2005``, ``preset="sakai-2005 swap"``.
+
+Options that are given win. Sakai 2004 has none: its tau and its figures are as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from scorecube.errors import BadPlan, option
+
+Paper = Literal["sakai-2005", "sakai-2007", "sakai-2017", "sakai-shang-2016"]
+PAPERS: tuple[str, ...] = get_args(Paper)
+OF_2007 = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
+BINS = {"bins": 21, "required": "suffix"}
+COUNTED = {"plus_one": False, "alphas": (0.05,)}
+FIVE_EIGHTY = {"mode": "sakai", "systems": 10, "alpha": 0.05, "beta": 0.2}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Settings of an analysis in a paper.
+
+    options: Values of its options that differ from the defaults.
+    trials: None where nothing is drawn.
+    gains: Gain settings; empty for those of the collection.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    trials: int | None = None
+    gains: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Options, trials and gain settings by name."""
+        trials = {} if self.trials is None else {"trials": self.trials}
+        return {**self.options, **trials, **({"gains": self.gains} if self.gains else {})}
+
+
+PRESETS: Mapping[str, Mapping[str, Preset]] = {
+    "sakai-2005": {"swap": Preset(BINS | {"rule": "s0"}, 1000, OF_2007[:1])},
+    "sakai-2007": {
+        "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, 1000, OF_2007[:1]),
+        "bootstrap": Preset(COUNTED, 1000, OF_2007[:1]),
+        "unpaired": Preset(COUNTED, 1000, OF_2007[:1]),
+        "correlate": Preset({"bold": 0.8}, gains=OF_2007),
+    },
+    "sakai-2017": {
+        "design": Preset(FIVE_EIGHTY),
+        "wcw": Preset({"route": "anova-tool", "systems": 10, "alpha": 0.05, "beta": 0.2}),
+    },
+    "sakai-shang-2016": {
+        "teams": Preset({"topic_sizes": (75, 50, 25, 10), "pool_depth": 10}, 10, ("3:1",)),
+        "correlate": Preset(gains=("3:1",)),
+        "design": Preset(FIVE_EIGHTY | {"min_diff": 0.15}),
+    },
+}
+"""Paper -> analysis -> settings."""
+
+
+def preset_of(paper: str, analysis: str) -> Preset:
+    """Return the settings of an analysis in a paper.
+
+    Raises
+    ------
+    BadPlan
+        A paper without presets, or an analysis that the paper does not have.
+
+    Examples
+    --------
+    >>> preset_of("sakai-2007", "bootstrap").values
+    {'plus_one': False, 'alphas': (0.05,), 'trials': 1000, 'gains': ('3:2:1',)}
+    """
+    if paper not in PRESETS:
+        raise BadPlan(
+            f"{option('preset')}: expected {', '.join(PRESETS)}; found {paper!r}", option="preset"
+        )
+    if analysis not in PRESETS[paper]:
+        raise BadPlan(
+            f"{option('preset')}: {paper} has no {analysis}; it has {', '.join(PRESETS[paper])}",
+            option="preset",
+        )
+    return PRESETS[paper][analysis]

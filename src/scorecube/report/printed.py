@@ -1,0 +1,137 @@
+"""Tables with the columns, the order and the digits of the papers: ``show --table sakai-2005``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from scorecube.report.readable import Bold, Marked
+from scorecube.report.tables import AS_PRINTED, Table, where
+
+MISSING = Marked("-")
+CONDITIONS = ("sampling", "confidence", "gain", "default", "alpha")
+"""Columns of a table where they differ."""
+
+
+def table(rows: Callable[[xr.Dataset], Iterator[dict[str, Any]]]) -> Table:
+    """Return the declaration of a table whose cells are texts, given a function of its rows.
+
+    What all rows share is said by captions.
+    """
+
+    def make(result: xr.Dataset) -> pd.DataFrame:
+        frame = pd.DataFrame([where(result) | row for row in rows(result)])
+        said = [name for name in CONDITIONS if name in frame and frame[name].nunique() == 1]
+        frame = frame.drop(columns=said)
+        frame.attrs[AS_PRINTED] = True
+        return frame
+
+    return Table("metric gain", "", make=make)
+
+
+def number(value: float, decimals: int, whole: bool = True) -> Marked:
+    """Return a number with some decimals, without the 0 of a fraction where papers print none.
+
+    Examples
+    --------
+    >>> number(0.8575, 4, whole=False), number(0.11, 2), number(float("nan"), 2)
+    ('.8575', '0.11', '-')
+    """
+    text = format(value, f".{decimals}f")
+    if not whole and text.lstrip("-").startswith("0."):
+        text = text.replace("0.", ".", 1)
+    return Marked(text) if math.isfinite(value) else MISSING
+
+
+def percent(share: float, decimals: int = 0) -> Marked:
+    """Return a share as per cent."""
+    return Marked(format(share, f".{decimals}%")) if math.isfinite(share) else MISSING
+
+
+def swap(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield the four columns of the swap method (Sakai 2005, Tables 1-4; Sakai 2007, Table 3)."""
+    from scorecube.report.swap import SENSITIVITY
+
+    decimals = 1 if result.attrs["rule"] == "s0" else 0
+    for row in SENSITIVITY.frame(result).to_dict("records"):
+        share = row["share"]
+        yield {
+            "sampling": row["sampling"],
+            "confidence": percent(row["confidence"]),
+            "metric": row["metric"],
+            "gain": row["gain"],
+            "(i) required": number(row["required_difference"], 2),
+            "(ii) maximum": number(row["max_performance"], 4),
+            "(iii) relative": percent(row["relative_difference"]),
+            "(iv) comparisons": percent(share, max(decimals, int(share < 0.0995))),
+        }
+
+
+def discriminative_power(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield significant pairs and the estimated difference (Sakai 2007, Tables 4 and 6)."""
+    from scorecube.report.pair_tests import POWER
+
+    for row in POWER.frame(result).to_dict("records"):
+        pairs = f"{row['significant']}/{row['pairs']} = {row['share']:.0%}"
+        yield {
+            "metric": row["metric"],
+            "gain": row["gain"],
+            "alpha": Marked(f"{row['alpha']:g}"),
+            "ASL < alpha": Marked(pairs),
+            "estimated diff.": number(row["estimated_difference"], 2),
+        }
+
+
+def taus(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield a triangle of tau of metrics (Sakai 2007, Table 2)."""
+    from scorecube.report.correlate import METRICS
+
+    frame = METRICS.frame(result)
+    for (gain, metric), rows in frame.groupby(["gain", "metric_a"], sort=False):
+        cells = {row["metric_b"]: tau(row) for row in rows.to_dict("records")}
+        blank = dict.fromkeys(frame["metric_b"].unique(), "-")
+        yield {"gain": gain, "metric": metric, **(blank | cells)}
+
+
+def taus_of_gains(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield tau of each gain setting with the first (Sakai 2007, Table 5)."""
+    from scorecube.report.correlate import GAINS
+
+    for (default, metric), rows in GAINS.frame(result).groupby(["default", "metric"], sort=False):
+        cells = {row["gain"]: tau(row) for row in rows.to_dict("records")}
+        yield {"metric": metric, "default": default, **cells}
+
+
+def tau(row: Mapping[Any, Any]) -> Marked:
+    """Return tau with four decimals, in bold type if it is marked."""
+    text = number(row["tau"], 4, whole=False)
+    return Bold(text) if row["bold"] else text
+
+
+def variances(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield variances by topics, and topics needed (Sakai and Shang 2016, Table 3)."""
+    from scorecube.report.teams import VARIANCE
+
+    frame = VARIANCE.frame(result)
+    whole = frame[frame["left_out"] == 0]
+    for (metric, gain), rows in whole.groupby(["metric", "gain"], sort=False):
+        cells = {
+            f"n' = {row['n_topics_wanted']}": Marked(
+                f"{number(row['variance_mean'], 3, whole=False)} ({row['topics_needed_tool']})"
+            )
+            for row in rows.to_dict("records")
+        }
+        yield {"metric": metric, "gain": gain, **cells}
+
+
+TABLES: Mapping[str, Mapping[str, Table]] = {
+    "swap": {"sakai-2005": table(swap), "sakai-2007": table(swap)},
+    "bootstrap": {"sakai-2007": table(discriminative_power)},
+    "correlate": {"sakai-2007": table(taus), "sakai-2007-gains": table(taus_of_gains)},
+    "teams": {"sakai-shang-2016": table(variances)},
+}
+"""Analysis -> tables by paper. Limits of tau (Sakai and Shang 2016, Table 2): its ``triangle``."""

@@ -11,6 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.rankings import rankings_dataset
+from scorecube.collection.schema import LEVEL_AT_RANK
 from scorecube.kernels.random.philox import stream_key
 
 QUALITY = "quality"
@@ -77,16 +78,19 @@ def simulate_rankings(
         level_of_document[j, : len(levels)] = levels
     runs = [f"team{team + 1:02d}-run{k // n_teams + 1}" for k, team in enumerate(team_of)]
     order = np.argsort(runs)
-    retrieved = np.full((n_runs, len(counts)), length, np.int32)
+    arrays = {
+        LEVEL_AT_RANK: level_at_rank[order],
+        names.N_RETRIEVED: np.full((n_runs, len(counts)), length, np.int32),
+        names.N_JUDGED: np.column_stack([np.full(len(counts), N_NOT_RELEVANT), counts]),
+        names.DOCUMENT_AT_RANK: document_at_rank[order],
+        names.LEVEL_OF_DOCUMENT: level_of_document,
+    }
     rankings = rankings_dataset(
-        level_at_rank[order],
-        retrieved,
-        np.column_stack([np.full(len(counts), N_NOT_RELEVANT), counts]),
+        arrays,
         [runs[k] for k in order],
         labels,
         [runs[k].split("-")[0] for k in order],
         {"order": "simulated", "simulation_seed": str(seed)},
-        (document_at_rank[order], level_of_document),
     )
     return rankings.assign_coords({QUALITY: (names.RUN, quality[order])})
 

@@ -59,6 +59,12 @@ def expected_rows(
     return rows
 
 
+def rankings_of(levels: Any, retrieved: int, judged: Any, runs: Any, topics: Any) -> xr.Dataset:
+    counts = np.full(levels.shape[:2], retrieved, np.int32)
+    arrays = {"level_at_rank": levels, "n_retrieved": counts, "n_judged": judged}
+    return rankings_dataset(arrays, runs, topics, runs, {})
+
+
 @settings(max_examples=60)
 @given(
     st.integers(1, 4).flatmap(
@@ -73,9 +79,7 @@ def test_any_lists(by_topic: list[list[list[int]]]) -> None:
     n_runs, n_topics, _ = levels.shape
     runs, topics = [f"run{k}" for k in range(n_runs)], [f"t{k}" for k in range(n_topics)]
     judged = np.tile([9, 8, 7, 6], (n_topics, 1))
-    rankings = rankings_dataset(
-        levels, np.full((n_runs, n_topics), 6, np.int32), judged, runs, topics, runs, {}
-    )  # fmt: skip
+    rankings = rankings_of(levels, 6, judged, runs, topics)
     plain = {
         run: {topic: levels[k, j].tolist() for j, topic in enumerate(topics)}
         for k, run in enumerate(runs)
@@ -86,9 +90,8 @@ def test_any_lists(by_topic: list[list[list[int]]]) -> None:
 def test_whole_numbers_stay_whole_beside_missing_ones(
     scorecube: Cli, finished_study: Path, files: Files
 ) -> None:
-    nothing = rankings_dataset(
-        np.full((2, 1, 3), -1, np.int8), np.full((2, 1), 3, np.int32), np.array([[4, 1]]), ["a", "b"], ["1"], ["a", "b"], {}
-    )  # fmt: skip
+    lists = np.full((2, 1, 3), -1, np.int8)
+    nothing = rankings_of(lists, 3, np.array([[4, 1]]), ["a", "b"], ["1"])
     (row,) = rows_of(nothing)
     assert row == {
         "collection": "",
@@ -183,9 +186,7 @@ def test_table_1_is_what_the_table_statistics_shows() -> None:
         judged = np.array([[0, row["b"], row["a"], row["s"]] for row in rows])
         lists = np.zeros((1, len(rows), 1), np.int8)
         topics = [f"{k:03d}" for k in range(len(rows))]
-        rankings = rankings_dataset(
-            lists, np.ones((1, len(rows)), np.int32), judged, ["a"], topics, ["a"], {}
-        )
+        rankings = rankings_of(lists, 1, judged, ["a"], topics)
         (row,) = sc.table(rankings, "statistics").to_dict("records")
         _, _, *by_level = TABLE_1[collection]
         assert [f"{row[f'n_level_{level}']:.1f}" for level in (3, 2, 1)] == by_level

@@ -83,11 +83,11 @@ def evaluate(
     }
     runs, teams = (schema.labels_of(rankings, dim) for dim in (names.RUN, names.TEAM))
     cube = cube_dataset(scores, parsed, gain_labels, runs, topics[kept].tolist(), teams, attrs)
-    for name, dim in ((names.SYSTEM, names.RUN), (names.TOPIC_GROUP, names.TOPIC)):
-        if name in rankings.coords:
-            of_cube = rankings[name].sel({dim: cube[dim].values})
-            cube = cube.assign_coords({name: (dim, of_cube.values)})
-    return cube
+    of_cube = rankings.coords.to_dataset().sel(
+        {dim: cube[dim].values for dim in (names.RUN, names.TOPIC)}
+    )
+    of_labels = {names.SYSTEM, names.TOPIC_GROUP} & {*rankings.coords}
+    return cube.assign_coords({name: of_cube[name].variable for name in sorted(of_labels)})
 
 
 def cube_dataset(
@@ -99,28 +99,25 @@ def cube_dataset(
     teams: Sequence[str] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Return a score cube of an array (metric, gain, run, topic).
+    """Return a score cube of an array (metric, gain, run, topic), runs and topics sorted.
 
-    scores: float64 (metric, gain, run, topic), NaN for missing.
+    scores: float64, NaN for missing.
     metrics, gains, runs, topics: Labels, in the order of the array.
     teams: Team of each run; by default each run is its own team.
     attrs: Attributes of the dataset.
-    Returns cube: Dataset with `score` (metric, gain, run, topic) and the coordinate `team` (run).
     """
     run_order, topic_order = (np.argsort(np.array(order, object)) for order in (runs, topics))
+    ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], np.float64)
     uses_gains = [isinstance(metric, str) or metric.definition.uses_gains for metric in metrics]
     coords = {
-        names.METRIC: schema.label_array(str(metric) for metric in metrics),
+        names.METRIC: schema.label_array(map(str, metrics)),
         names.GAIN: schema.label_array(gains),
-        names.RUN: schema.label_array(runs[i] for i in run_order),
-        names.TOPIC: schema.label_array(topics[i] for i in topic_order),
-        names.TEAM: (names.RUN, schema.label_array((teams or runs)[i] for i in run_order)),
+        names.RUN: schema.label_array(runs[k] for k in run_order),
+        names.TOPIC: schema.label_array(topics[k] for k in topic_order),
+        names.TEAM: (names.RUN, schema.label_array((teams or runs)[k] for k in run_order)),
         names.USES_GAINS: (names.METRIC, np.array(uses_gains)),
     }
-    ordered = np.ascontiguousarray(scores[:, :, run_order][..., topic_order], dtype=np.float64)
-    cube = xr.Dataset(
-        {names.SCORE: (schema.CUBE[0].dims, ordered)}, coords=coords, attrs=dict(attrs or {})
-    )
+    cube = xr.Dataset({names.SCORE: (schema.CUBE[0].dims, ordered)}, coords, dict(attrs or {}))
     schema.check(cube, schema.CUBE, "cube")
     return schema.annotate(cube, schema.CUBE)
 

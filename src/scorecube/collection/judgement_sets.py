@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted, option
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 NOT_COMMON = "left_out"
 """Attribute of a combined cube: notes on labels that only one cube has."""
 MIN_COMMON = 2
@@ -59,39 +59,31 @@ def judgement_sets(
             f"them with {option('truth')} and {option('judges')}"
         )
     notes: list[str] = []
-    truth = cubes[sets[0]]
-    metrics, settings = common_labels(cubes, names.METRIC, notes), common_settings(cubes, notes)
-    runs = schema.labels_of(truth, names.RUN)
-    topics = sorted({topic for cube in cubes.values() for topic in schema.labels_of(cube, "topic")})
-    scores = []
-    for name, cube in cubes.items():
-        chosen = cube[[names.SCORE]].sel({names.METRIC: metrics, names.GAIN: settings[name]})
-        scores.append(_scores(chosen, (sets[0], name), runs, topics, notes))
-    shown_settings = [
-        " | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)
-    ]
-    uses = [uses_gains(cube.sel({names.METRIC: metrics})) for cube in cubes.values()]
-    gains = [
-        f"{name} {label}" if len(shown_settings) > 1 else name
-        for name in sets
-        for label in shown_settings
-    ]
-    kept = {
-        str(name): coord
-        for name, coord in truth.sel({names.METRIC: metrics}).coords.items()
-        if not {names.GAIN, names.TOPIC} & set(coord.dims) and coord.dims
+    metrics, gains = common_labels(cubes, names.METRIC, notes), common_settings(cubes, notes)
+    parts = {
+        name: cube.sel({names.METRIC: metrics, names.GAIN: gains[name]})
+        for name, cube in cubes.items()
     }
+    truth = parts[sets[0]]
+    runs = labels_of(truth, names.RUN)
+    topics = sorted({topic for cube in cubes.values() for topic in labels_of(cube, names.TOPIC)})
+    scores = [_scores(parts[name], (sets[0], name), runs, topics, notes) for name in sets]
+    settings = [" | ".join(dict.fromkeys(row)) for row in zip(*gains.values(), strict=True)]
+    labels = [(name, setting) for name in sets for setting in settings]
+    uses = np.any([uses_gains(cube) for cube in parts.values()], axis=0)
     coords = {
-        **kept,
+        str(name): coord
+        for name, coord in truth.coords.items()
+        if coord.dims and not {names.GAIN, names.TOPIC} & set(coord.dims)
+    } | {
         names.TOPIC: schema.label_array(topics),
-        names.GAIN: schema.label_array(gains),
-        names.JUDGEMENTS: (
-            names.GAIN,
-            schema.label_array(name for name in sets for _ in shown_settings),
+        names.GAIN: schema.label_array(
+            " ".join(label) if len(settings) > 1 else label[0] for label in labels
         ),
-        names.SETTING: (names.GAIN, schema.label_array([*shown_settings] * len(sets))),
+        names.JUDGEMENTS: (names.GAIN, schema.label_array(name for name, _ in labels)),
+        names.SETTING: (names.GAIN, schema.label_array(setting for _, setting in labels)),
         names.USES_GAINS: (names.METRIC, np.ones(len(metrics), bool)),
-        names.USES_SETTINGS: (names.METRIC, np.any(uses, axis=0)),
+        names.USES_SETTINGS: (names.METRIC, uses),
         **_groups(cubes, topics),
     }
     values = (schema.CUBE[0].dims, np.concatenate(scores, axis=1))
@@ -99,16 +91,14 @@ def judgement_sets(
     schema.check(cube, schema.CUBE, "the combined cube")
     if rankings is None:
         rankings = {name: cube for name, cube in cubes.items() if names.DOCUMENT_KEY in cube}
-    labels = _labels(sets, rankings, topics) if rankings else {}
-    return schema.annotate(cube, schema.CUBE).assign(labels)
+    counts = _labels(sets, rankings, topics) if rankings else {}
+    return schema.annotate(cube, schema.CUBE).assign(counts)
 
 
 def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
     """Return the names of the sets of a combined cube, and of the gain settings of each."""
     if names.JUDGEMENTS in cube.coords:
-        of_gain, labels = (
-            schema.labels_of(cube, coordinate) for coordinate in (names.JUDGEMENTS, names.SETTING)
-        )
+        of_gain, labels = labels_of(cube, names.JUDGEMENTS), labels_of(cube, names.SETTING)
         sets = list(dict.fromkeys(of_gain))
         settings = labels[: len(of_gain) // len(sets)]
         whole = of_gain == [name for name in sets for _ in settings]
@@ -125,11 +115,9 @@ def _groups(cubes: Mapping[str, xr.Dataset], topics: Sequence[str]) -> dict[str,
     group = {topic: topic for topic in topics}
     for cube in cubes.values():
         if names.TOPIC_GROUP in cube.coords:
-            pairs = (
-                schema.labels_of(cube, coordinate)
-                for coordinate in (names.TOPIC, names.TOPIC_GROUP)
+            group |= zip(
+                labels_of(cube, names.TOPIC), labels_of(cube, names.TOPIC_GROUP), strict=True
             )
-            group |= dict(zip(*pairs, strict=True))
     labels = [group[topic] for topic in topics]
     return {names.TOPIC_GROUP: (names.TOPIC, labels)} if labels != [*topics] else {}
 
@@ -140,13 +128,13 @@ def _scores(
     runs: Sequence[str],
     topics: Sequence[str],
     notes: list[str],
-) -> FloatArray:
+) -> NDArray[np.float64]:
     """Return the scores of a set (metric, gain, run, topic), NaN for missing; note what it lacks.
 
     sets: Names of the truth and of the set.
     """
     truth, name = sets
-    has = set(schema.labels_of(cube, names.RUN))
+    has = set(labels_of(cube, names.RUN))
     lacking, others = [run for run in runs if run not in has], sorted(has - set(runs))
     if len(runs) - len(lacking) < MIN_COMMON:
         raise BadPlan(
@@ -155,11 +143,11 @@ def _scores(
         )
     notes += [f"{name} lacks runs of {truth}: {listed(lacking)}"] if lacking else []
     notes += [f"left out, as {truth} lacks them (run): {listed(others)}"] if others else []
-    full = cube.reindex({names.RUN: list(runs), names.TOPIC: list(topics)})[names.SCORE]
-    scores: FloatArray = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
+    full = cube[names.SCORE].reindex({names.RUN: list(runs), names.TOPIC: list(topics)})
+    scores: NDArray[np.float64] = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
     empty = (np.nan_to_num(scores) == 0).all(axis=(0, 1, 2)) & (scores == 0).any(axis=(0, 1, 2))
-    scores[..., empty] = np.nan
     if empty.any():
+        scores[..., empty] = np.nan
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
         notes.append(
             f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every "
@@ -184,7 +172,7 @@ def _labels(
     return {names.LABEL_COUNTS: (dims, np.stack(padded))}
 
 
-def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) -> IntArray:
+def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) -> NDArray[np.int64]:
     """Count documents by topic and by their levels under two sets of judgements.
 
     truth, judge: Rankings under both sets, as from `read_rankings`. Documents are matched by their
@@ -194,27 +182,23 @@ def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) ->
     """
     if names.DOCUMENT_KEY not in truth or names.DOCUMENT_KEY not in judge:
         return np.zeros((len(topics), 1, 1), np.int64)
-    sides = []
-    for rankings in (truth, judge):
-        by_topic = zip(
-            schema.labels_of(rankings, names.TOPIC),
-            rankings[names.DOCUMENT_KEY].values,
-            rankings[names.LEVEL_OF_DOCUMENT].values.astype(np.int64),
-            strict=True,
-        )
-        sides.append({topic: (keys, levels) for topic, keys, levels in by_topic})
-    highest = max(int(levels.max(initial=0)) for side in sides for _, levels in side.values())
+    one, other = _judged(truth, topics), _judged(judge, topics)
+    levels = [rankings[names.LEVEL_OF_DOCUMENT].values for rankings in (truth, judge)]
+    highest = max(int(of_set.max(initial=0)) for of_set in levels)
     counts = np.zeros((len(topics), highest + 1, highest + 1), np.int64)
-    for k, topic in enumerate(topics):
-        if topic not in sides[0] or topic not in sides[1]:
-            continue
-        (keys, levels), (other_keys, other_levels) = (side[topic] for side in sides)
-        used, other_used = np.flatnonzero(keys), np.flatnonzero(other_keys)  # 0 is no document
-        _, first, second = np.intersect1d(keys[used], other_keys[other_used], return_indices=True)
-        one, other = levels[used[first]], other_levels[other_used[second]]
-        judged = (one >= 0) & (other >= 0)
-        np.add.at(counts[k], (one[judged], other[judged]), 1)
+    both = one.merge(other, on=["topic", "key"], suffixes=("", "_judge"))
+    np.add.at(counts, (both["topic"], both["level"], both["level_judge"]), 1)
     return counts
+
+
+def _judged(rankings: xr.Dataset, topics: Sequence[str]) -> pd.DataFrame:
+    """Return place of the topic, key and level of each document that is judged on the topics."""
+    place = {topic: k for k, topic in enumerate(topics)}
+    places = np.array([place.get(topic, -1) for topic in labels_of(rankings, names.TOPIC)])
+    keys, levels = (rankings[name].values for name in (names.DOCUMENT_KEY, names.LEVEL_OF_DOCUMENT))
+    judged = np.nonzero((keys != 0) & (levels >= 0) & (places[:, np.newaxis] >= 0))
+    columns = {"topic": places[judged[0]], "key": keys[judged], "level": levels[judged]}
+    return pd.DataFrame(columns).astype(np.int64)
 
 
 def common_labels(
@@ -225,15 +209,14 @@ def common_labels(
     sets: What the cubes are, in messages.
     Raises BadPlan: None in common.
     """
-    labels = [schema.labels_of(cube, dim) for cube in cubes.values()]
+    labels = [labels_of(cube, dim) for cube in cubes.values()]
     common = [label for label in labels[0] if all(label in other for other in labels)]
     if not common:
         has = [f"{name}: {', '.join(row)}" for name, row in zip(cubes, labels, strict=True)]
         raise BadPlan(
             f"the {sets} have no {dim} in common ({'; '.join(has)}); evaluate all with one {dim}"
         )
-    others = sorted({label for row in labels for label in row} - set(common))
-    if others:
+    if others := sorted({label for row in labels for label in row} - set(common)):
         notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common
 
@@ -243,5 +226,5 @@ def common_settings(
 ) -> dict[str, list[str]]:
     """Return the gain settings of each set that belong together; one whatever its name."""
     if all(cube.sizes[names.GAIN] == 1 for cube in cubes.values()):
-        return {name: schema.labels_of(cube, names.GAIN) for name, cube in cubes.items()}
+        return {name: labels_of(cube, names.GAIN) for name, cube in cubes.items()}
     return dict.fromkeys(cubes, common_labels(cubes, names.GAIN, notes, sets))

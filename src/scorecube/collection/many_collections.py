@@ -19,6 +19,7 @@ from scorecube.collection.judgement_sets import (
     common_settings,
 )
 from scorecube.collection.rows import CHUNKS
+from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
@@ -82,13 +83,13 @@ def join_collections(
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
         parts[name] = part = select(chosen, missing=missing, by_topic=by_topic)
-        for key in names.ABOUT_TOPICS:
-            if key in part.attrs:
-                about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
+        for key in {*names.ABOUT_TOPICS} & {*part.attrs}:
+            about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
     _check_directions(parts, metrics)
+    gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
     joined = xr.Dataset(
         {names.SCORE: _joined([part[names.SCORE] for part in parts.values()])},
-        _coords(parts, runs, settings),
+        _coords(parts) | {names.GAIN: label_array(gains)},
         {NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics), **about},
     )
     return schema.annotate(joined, schema.CUBE)
@@ -113,7 +114,7 @@ def in_board_order(collections: Iterable[str]) -> list[str]:
 
 def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]:
     """Return the runs that all collections have, sorted; note which collection lacks the others."""
-    of_cube = {name: set(schema.labels_of(cube, names.RUN)) for name, cube in cubes.items()}
+    of_cube = {name: set(labels_of(cube, names.RUN)) for name, cube in cubes.items()}
     common = sorted(set.intersection(*of_cube.values()))
     lacked: dict[str, list[str]] = {}
     for run in sorted(set().union(*of_cube.values()) - set(common)):
@@ -134,14 +135,11 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
 def _other_ranges(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> list[str]:
     """Return the metrics whose range differs between collections."""
     unknown = np.full(len(metrics), np.nan)
-    ends = np.array(
-        [
-            [part[name].values if name in part.coords else unknown for part in parts.values()]
-            for name in (names.SCORE_LOW, names.SCORE_HIGH)
-        ]
-    )
-    alike = (ends == ends[:, :1]) | (np.isnan(ends) & np.isnan(ends[:, :1]))
-    same = alike.all(axis=(0, 1))
+    ends = [
+        np.nan_to_num([part.coords.get(end, unknown) for part in parts.values()], nan=np.inf)
+        for end in (names.SCORE_LOW, names.SCORE_HIGH)
+    ]
+    same = np.all([of_end == of_end[:1] for of_end in ends], axis=(0, 1))
     return [metric for metric, is_same in zip(metrics, same, strict=True) if not is_same]
 
 
@@ -156,59 +154,49 @@ def _check_directions(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -
         )
 
 
-def _coords(
-    parts: Mapping[str, xr.Dataset], runs: Sequence[str], settings: Mapping[str, list[str]]
-) -> dict[str, Any]:
-    """Return the coordinates of joined cubes."""
+def _coords(parts: Mapping[str, xr.Dataset]) -> dict[str, Any]:
+    """Return the coordinates of joined cubes, but the gain settings."""
 
-    def of_topics(coordinate: str) -> Any:
-        return schema.label_array(
-            f"{name}{BETWEEN}{label}"
-            for name, part in parts.items()
-            for label in schema.labels_of(
-                part, coordinate if coordinate in part.coords else names.TOPIC
-            )
+    def of_topics(name: str) -> Any:
+        return label_array(
+            f"{collection}{BETWEEN}{label}"
+            for collection, part in parts.items()
+            for label in labels_of(part, name if name in part.coords else names.TOPIC)
         )
 
     first = next(iter(parts.values()))
-    gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
-    collections = [name for name, part in parts.items() for _ in range(part.sizes[names.TOPIC])]
     coords: dict[str, Any] = {
-        str(name): coord for name, coord in first.coords.items() if coord.dims == (names.METRIC,)
+        str(name): coord
+        for name, coord in first.coords.items()
+        if coord.dims == (names.METRIC,) or name == names.RUN
     }
+    of_topic = [name for name, part in parts.items() for _ in range(part.sizes[names.TOPIC])]
+    uses = np.any([uses_gains(part) for part in parts.values()], axis=0)
     coords |= {
-        names.GAIN: schema.label_array(gains),
-        names.RUN: schema.label_array(runs),
         names.TOPIC: of_topics(names.TOPIC),
-        names.COLLECTION: (names.TOPIC, schema.label_array(collections)),
-        names.USES_GAINS: (
-            names.METRIC,
-            np.any([uses_gains(part) for part in parts.values()], axis=0),
-        ),
+        names.COLLECTION: (names.TOPIC, label_array(of_topic)),
+        names.USES_GAINS: (names.METRIC, uses),
     }
     if any(names.TOPIC_GROUP in part.coords for part in parts.values()):
         coords[names.TOPIC_GROUP] = (names.TOPIC, of_topics(names.TOPIC_GROUP))
     for coordinate in (names.SYSTEM, names.TEAM):
-        if labels := _labels_of_runs(parts, coordinate, runs):
-            coords[coordinate] = (names.RUN, schema.label_array(labels))
+        if labels := _labels_of_runs(parts, coordinate):
+            coords[coordinate] = (names.RUN, label_array(labels))
     return coords
 
 
-def _labels_of_runs(
-    parts: Mapping[str, xr.Dataset], coordinate: str, runs: Sequence[str]
-) -> list[str]:
+def _labels_of_runs(parts: Mapping[str, xr.Dataset], coordinate: str) -> list[str]:
     """Return the system or team of each run, as the collections that know it say."""
-    told = {
-        name: schema.labels_of(part, coordinate)
-        for name, part in parts.items()
-        if coordinate in part.coords
-    }
-    first = next(iter(told.values()), [])
-    for name, labels in told.items():
-        for run, one, other in zip(runs, first, labels, strict=True):
+    first, labels = "", list[str]()
+    for name, part in parts.items():
+        if coordinate not in part.coords:
+            continue
+        others = labels_of(part, coordinate)
+        first, labels = first or name, labels or others
+        for run, one, other in zip(labels_of(part, names.RUN), labels, others, strict=True):
             if one != other:
                 raise BadPlan(
-                    f"{run} is of the {coordinate} {one} in {next(iter(told))}, and of {other} in "
+                    f"{run} is of the {coordinate} {one} in {first}, and of {other} in "
                     f"{name}; give it one {coordinate}, or leave it out with other runs"
                 )
-    return first
+    return labels

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,6 @@ from scorecube.collection.judgements import IntArray, Qrels, RunLines
 from scorecube.collection.teams import discard, listed, teams_of
 from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
 
-Item = TypeVar("Item", bound=np.generic)
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
 CountArray = np.ndarray[Any, np.dtype[np.int32]]
 LARGEST_RUN = 2**28
@@ -100,32 +99,29 @@ def judge(
     Raises BadInput: A document is listed twice in a topic.
     """
     rule, repeats = Order(order), Duplicates(duplicates)
-    single = rule is not Order.RANK and Precision(precision) is Precision.SINGLE
     keys = -run.ranks if rule is Order.RANK else run.scores
-    if single:
+    if rule is not Order.RANK and Precision(precision) is Precision.SINGLE:
         with np.errstate(over="ignore"):
             keys = keys.astype(np.float32)
-    judged = [(k, qrels.number_of[t]) for k, t in enumerate(run.topics) if t in qrels.number_of]
-    lines_of = [run.lines_of[k] for k, _ in judged]
+    rows = [(run.lines_of[k], qrels.number_of.get(topic)) for k, topic in enumerate(run.topics)]
+    judged = [(lines, row) for lines, row in rows if row is not None]
     run.documents.hashes  # noqa: B018 - of all lines at once
-    limit = depth or NO_LIMIT
-    _refuse_large(run, np.array([len(lines) for lines in lines_of], np.int64), qrels, limit)
-    longest = min(limit, max((len(lines) for lines in lines_of), default=0))
+    longest = min(depth or NO_LIMIT, max((len(lines) for lines, _ in judged), default=0))
+    _refuse_large(run, longest, len(qrels.topics))
     numbers = np.full((len(qrels.topics), longest), -1, np.int32)
     lengths = np.zeros(len(qrels.topics), np.int32)
-    for lines, (_, row) in zip(lines_of, judged, strict=True):
+    for lines, row in judged:
         texts = run.documents[lines]
-        in_order = np.sort(texts.hashes)
-        may_repeat = bool((in_order[1:] == in_order[:-1]).any())
+        hashes = np.sort(texts.hashes)
+        may_repeat = bool((hashes[1:] == hashes[:-1]).any())
         if may_repeat and repeats is not Duplicates.NTCIREVAL:
-            kept = _first_lines(run, lines.tolist(), refuse=repeats is Duplicates.ERROR)
-            lines, texts = lines[kept], texts[np.array(kept)]
-        order_of = _ranked(keys[lines], texts, rule)[:limit]
-        lengths[row] = len(order_of)
-        numbers[row, : len(order_of)] = qrels.look_up(row, texts)[order_of]
-    table = qrels.level_of_document
+            kept = _first_lines(run, lines, refuse=repeats is Duplicates.ERROR)
+            lines, texts = lines[kept], texts[kept]
+        ranked = _ranked(keys[lines], texts, rule)[:longest]
+        lengths[row] = len(ranked)
+        numbers[row, : len(ranked)] = qrels.look_up(row, texts)[ranked]
     # Number -1 is the last column, that of documents that are not judged.
-    levels = table[np.arange(len(table))[:, np.newaxis], numbers]
+    levels = qrels.level_of_document[np.arange(len(qrels.topics))[:, np.newaxis], numbers]
     if qrels.classes is not None:
         _keep_first_of_class(levels, numbers, qrels.classes)
     unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
@@ -148,10 +144,10 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
     return order
 
 
-def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[int]:
+def _first_lines(run: RunLines, lines: IntArray, *, refuse: bool) -> IntArray:
     """Return the places of first lines of documents of a topic, or refuse a second."""
     first: dict[bytes, int] = {}
-    for place, line in enumerate(lines):
+    for place, line in enumerate(lines.tolist()):
         document = run.documents[line]
         if refuse and document in first:
             raise BadInput(
@@ -163,28 +159,25 @@ def _first_lines(run: RunLines, lines: Sequence[int], *, refuse: bool) -> list[i
                 int(run.numbers[line]),
             )
         first.setdefault(document, place)
-    return list(first.values())
+    return np.array(list(first.values()))
 
 
 def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
     """Set levels to 0, in place, where a relevant document of the class has an earlier rank."""
-    for row, found, class_of in zip(levels, numbers, classes, strict=True):
+    for row, documents, class_of in zip(levels, numbers, classes, strict=True):
         relevant = np.flatnonzero(row > 0)
-        of = class_of[found[relevant]]
+        of = class_of[documents[relevant]]
         _, first = np.unique(of, return_index=True)
-        repeated = np.setdiff1d(np.flatnonzero(of >= 0), first)
-        row[relevant[repeated]] = 0
+        row[relevant[np.setdiff1d(np.flatnonzero(of >= 0), first)]] = 0
 
 
-def _refuse_large(run: RunLines, counts: IntArray, qrels: Qrels, depth: int) -> None:
+def _refuse_large(run: RunLines, deepest: int, n_topics: int) -> None:
     """Refuse a run whose table of judged topics and ranks does not fit."""
-    deepest = min(int(counts.max(initial=0)), depth)
-    if deepest * len(qrels.topics) > LARGEST_RUN:
-        most = LARGEST_RUN // len(qrels.topics)
+    if deepest * n_topics > LARGEST_RUN:
         raise BadInput(
-            f"a topic with {deepest:,} documents beside {len(qrels.topics):,} judged topics: the "
+            f"a topic with {deepest:,} documents beside {n_topics:,} judged topics: the "
             f"table of both has more than {LARGEST_RUN:,} cells; limit the ranks with "
-            f"{option('depth', most)} or less",
+            f"{option('depth', LARGEST_RUN // n_topics)} or less",
             run.path,
             option="depth",
         )
@@ -227,24 +220,55 @@ def build_rankings(
     labels = sorted(by_name)
     ordered = [by_name[name] for name in labels]
     _compare_labels(ordered, qrels, notify)
-    dataset = rankings_dataset(
-        _stacked([run.levels for run in ordered]),
-        np.stack([run.lengths for run in ordered]),
-        qrels.n_judged(),
-        labels,
-        qrels.topics,
-        teams_of(labels, teams, path=teams_path, notify=notify),
-        attrs or {},
-        (_stacked([run.documents for run in ordered]), qrels.level_of_document[:, :-1]),
+    arrays = {
+        schema.LEVEL_AT_RANK: _stacked([run.levels for run in ordered]),
+        names.N_RETRIEVED: np.stack([run.lengths for run in ordered]),
+        names.N_JUDGED: qrels.n_judged(),
+        names.DOCUMENT_AT_RANK: _stacked([run.documents for run in ordered]),
+        names.LEVEL_OF_DOCUMENT: qrels.level_of_document[:, :-1],
+        names.DOCUMENT_KEY: qrels.document_keys(),
+    }
+    of_runs = teams_of(labels, teams, path=teams_path, notify=notify)
+    return rankings_dataset(arrays, labels, qrels.topics, of_runs, attrs or {})
+
+
+def rankings_dataset(
+    arrays: Mapping[str, Any],
+    runs: Sequence[str],
+    topics: Sequence[str],
+    teams: Sequence[str],
+    attrs: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return a dataset of rankings.
+
+    arrays: Of `schema.RANKINGS`, and perhaps of `schema.DOCUMENTS` and `KEYS`, by name.
+    runs, topics, teams: Labels; runs and topics sorted, one team for each run.
+    attrs: Attributes of the dataset.
+    """
+    variables = [
+        item for item in (*schema.RANKINGS, *schema.DOCUMENTS, *schema.KEYS) if item.name in arrays
+    ]
+    dataset = xr.Dataset(
+        {item.name: (item.dims, arrays[item.name]) for item in variables},
+        {
+            names.RUN: schema.label_array(runs),
+            names.TOPIC: schema.label_array(topics),
+            names.TEAM: (names.RUN, schema.label_array(teams)),
+            names.RANK: np.arange(1, arrays[schema.LEVEL_AT_RANK].shape[2] + 1),
+            names.LEVEL: np.arange(arrays[names.N_JUDGED].shape[1]),
+        },
+        dict(attrs),
     )
-    keys = {names.DOCUMENT_KEY: (schema.KEYS[0].dims, qrels.document_keys())}
-    return schema.annotate(dataset.assign(keys), schema.KEYS)
+    schema.check(dataset, variables, "rankings")
+    return schema.annotate(dataset, variables)
 
 
 def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
     """Name topics that one side lacks; refuse judgements of nothing that the runs have."""
     ranked = np.any([run.lengths > 0 for run in runs], axis=0)
-    unranked = [topic for topic, there in zip(qrels.topics, ranked, strict=True) if not there]
+    unranked = [
+        topic for topic, is_ranked in zip(qrels.topics, ranked, strict=True) if not is_ranked
+    ]
     unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
     without = [run.name for run in runs if not ((run.levels >= 0) | (run.documents >= 0)).any()]
     of_runs = counted(len(runs), "run")
@@ -271,10 +295,11 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
             notify(f"{len(labels)} {text.format(ending)}: {listed(labels)}")
 
 
-def _stacked(rows: Sequence[np.ndarray[Any, np.dtype[Item]]]) -> np.ndarray[Any, np.dtype[Item]]:
+def _stacked(rows: Sequence[Any]) -> Any:
     """Stack arrays (topic, rank) of different depths as (run, topic, rank)."""
-    depth = max(row.shape[1] for row in rows)
-    result = np.full((len(rows), len(rows[0]), depth), names.UNJUDGED, rows[0].dtype)
+    result = np.full(
+        (len(rows), len(rows[0]), max(row.shape[1] for row in rows)), names.UNJUDGED, rows[0].dtype
+    )
     for k, row in enumerate(rows):
         result[k, :, : row.shape[1]] = row
     return result
@@ -354,38 +379,3 @@ def check_documents(rankings: xr.Dataset) -> None:
             f"again with {option('replace', True)}, or use with_rankings(cube, rankings)"
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")
-
-
-def rankings_dataset(
-    level_at_rank: LevelArray,
-    n_retrieved: CountArray,
-    n_judged: IntArray,
-    runs: Sequence[str],
-    topics: Sequence[str],
-    teams: Sequence[str],
-    attrs: Mapping[str, Any],
-    documents: tuple[CountArray, LevelArray] | None = None,
-) -> xr.Dataset:
-    """Return a dataset of the arrays of `schema.RANKINGS` and perhaps `schema.DOCUMENTS`.
-
-    level_at_rank, n_retrieved: (run, topic, rank) and (run, topic).
-    n_judged: (topic, level).
-    runs, topics, teams: Labels; runs and topics sorted, one team for each run.
-    attrs: Attributes of the dataset.
-    documents: `document_at_rank` and `level_of_document`.
-    """
-    variables = schema.RANKINGS if documents is None else (*schema.RANKINGS, *schema.DOCUMENTS)
-    arrays = (level_at_rank, n_retrieved, n_judged, *(documents or ()))
-    dataset = xr.Dataset(
-        {item.name: (item.dims, array) for item, array in zip(variables, arrays, strict=True)},
-        coords={
-            names.RUN: schema.label_array(runs),
-            names.TOPIC: schema.label_array(topics),
-            names.TEAM: (names.RUN, schema.label_array(teams)),
-            names.RANK: np.arange(1, level_at_rank.shape[2] + 1),
-            names.LEVEL: np.arange(n_judged.shape[1]),
-        },
-        attrs=dict(attrs),
-    )
-    schema.check(dataset, variables, "rankings")
-    return schema.annotate(dataset, variables)

@@ -55,16 +55,6 @@ def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
     """
     if FIRST_RUN in result.coords:
         return result[FIRST_RUN].values, result[SECOND_RUN].values
-    n_runs = result.sizes[names.RUN]
-    runs = result[names.RUN].values.tolist()
-    # Labels of millions of pairs are not looked up; two runs make one pair, in either order.
-    if result.sizes[names.PAIR] == n_runs * (n_runs - 1) // 2 and (
-        n_runs != 2 or result[names.RUN_A].values[0] == runs[0]
-    ):
-        return pair_positions(n_runs)
-    place = {run: position for position, run in enumerate(runs)}
-    first, second = (
-        np.array([place[run] for run in result[name].values.tolist()], np.int32)
-        for name in (names.RUN_A, names.RUN_B)
-    )
-    return first, second
+    runs = result.indexes[names.RUN]
+    first, second = (runs.get_indexer(result[name].values) for name in (names.RUN_A, names.RUN_B))
+    return first.astype(np.int32), second.astype(np.int32)

@@ -72,7 +72,7 @@ def variables(
 ) -> tuple[Variable, ...]:
     """Return variables that have all but their names and meanings in common.
 
-    dims, role, units, kinds, of, form: As of `Variable`; kinds by role if empty.
+    kinds: As of `Variable`; by role if empty.
     headings: Of `Variable`, by name, of those that need one.
     long_names: Meanings by name.
     """
@@ -98,7 +98,6 @@ def limits(
     """Return the lower and the upper limit of an estimate.
 
     of: Name of the estimate.
-    dims, units, kinds, form: As of `Variable`.
     meaning: With braces in place of ``lower`` and ``upper``.
     name: Before ``_low`` and ``_high``; by default that of the estimate.
     """
@@ -174,12 +173,7 @@ LEVEL_AT_RANK = RANKINGS[0].name
 
 
 def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
-    """Return a dataset with `long_name` and `units` set on its variables.
-
-    dataset: Contains all of the variables.
-    variables: Schemas of the variables.
-    Returns dataset: A copy; values are shared.
-    """
+    """Return a dataset with `long_name` and `units` set on some of its variables."""
     result = dataset.copy()
     for variable in variables:
         result[variable.name].attrs.update(variable.attrs())
@@ -187,55 +181,32 @@ def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
 
 
 def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> None:
-    """Refuse a dataset that does not match its schema.
+    """Refuse a dataset that does not match its schema; lazy data are not computed.
 
-    dataset: Dataset to validate; lazy data are not computed.
-    variables: Schemas of the required variables.
+    dataset, variables: The dataset, and the schemas of the variables that it must have.
     subject: Name of the dataset in messages, e.g. "the cube".
     Raises BadInput: A variable is missing or has other dims or another dtype kind, or labels are
         not sorted and unique.
     """
     for variable in variables:
         if variable.name not in dataset.data_vars:
-            raise BadInput(
-                f"{subject} has no variable {variable.name!r}; found "
-                f"{', '.join(map(str, dataset.data_vars)) or 'none'}"
-            )
-        array = dataset.variables[variable.name]
+            has = ", ".join(map(str, dataset.data_vars)) or "none"
+            raise BadInput(f"{subject} has no variable {variable.name!r}; found {has}")
+        array, what = dataset.variables[variable.name], f"{subject}: {variable.name}"
         if array.dims != variable.dims:
-            raise BadInput(
-                f"{subject}: {variable.name} has dims {array.dims}, expected {variable.dims}"
-            )
+            raise BadInput(f"{what} has dims {array.dims}, expected {variable.dims}")
         if array.dtype.kind not in variable.kinds:
-            raise BadInput(
-                f"{subject}: {variable.name} has dtype {array.dtype}, expected kind "
-                f"{variable.kinds!r}"
-            )
-    for label in (names.RUN, names.TOPIC):
-        if label in dataset.dims:
-            check_labels(labels_of(dataset, label), label, subject)
-
-
-def check_labels(labels: list[str], dim: str, subject: str) -> None:
-    """Refuse labels that are not sorted and unique, as digests and draws require.
-
-    labels: Labels along a dim.
-    dim, subject: Names of the dim and of the dataset in messages.
-    Raises BadInput: Labels are repeated or not in sorted order.
-    """
-    if not all(map(operator.lt, labels, labels[1:])):
-        repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
-        problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
-        raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique; {problem}")
+            raise BadInput(f"{what} has dtype {array.dtype}, expected kind {variable.kinds!r}")
+    for dim in {names.RUN, names.TOPIC} & {*dataset.dims}:
+        labels = labels_of(dataset, str(dim))
+        if not all(map(operator.lt, labels, labels[1:])):
+            repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
+            problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
+            raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique; {problem}")
 
 
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
-    """Return the labels of a dim as plain strings.
-
-    dataset: Dataset with a coordinate along the dim.
-    dim: Name of the dim.
-    Returns labels: Labels in the order of the dim.
-    """
+    """Return the labels of a dim as plain strings, in its order."""
     # dataset[dim] builds an array with all coordinates, which is slow.
     variable = dataset.variables.get(dim)
     return [str(label) for label in (dataset[dim] if variable is None else variable).values]

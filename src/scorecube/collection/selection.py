@@ -69,54 +69,49 @@ def select(
     >>> dict(select(simulate_cube(n_runs=5), metrics=["AP"], top_runs=2).sizes)
     {'metric': 1, 'gain': 1, 'run': 2, 'topic': 50}
     """
-    cube = as_cube(cube)
-    wanted = {
-        names.METRIC: None
-        if metrics is None
-        else [
-            metric if metric in schema.labels_of(cube, names.METRIC) else str(parse_known(metric))
-            for metric in metric_names("metrics", metrics)
-        ],
-        names.GAIN: None if gains is None else labels("gains", gains),
-        names.RUN: None if runs is None else labels("runs", runs),
-        names.TOPIC: None if topics is None else labels("topics", topics),
-    }
-    result = cube.drop_vars(names.TOPIC_GROUP, errors="ignore") if by_topic else cube
+    result = as_cube(cube)
+    if by_topic:
+        result = result.drop_vars(names.TOPIC_GROUP, errors="ignore")
     if top_runs is not None:
         result = _keep_top_runs(result, top_runs, by)
-    for dim, chosen in wanted.items():
-        if chosen is None:
-            continue
-        if not chosen:
-            raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
-        asked, has = dict.fromkeys(chosen), dict.fromkeys(schema.labels_of(result, dim))
-        for label in asked:
-            if label not in has:
-                raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, [*has])}")
-        # Runs and topics stay sorted; metrics and gains take the requested order.
-        is_sorted = dim in (names.RUN, names.TOPIC)
-        in_order = [label for label in has if label in asked] if is_sorted else [*asked]
-        result = with_labels(result, {dim: in_order})
+    chosen = {names.METRIC: metrics, names.GAIN: gains, names.RUN: runs, names.TOPIC: topics}
+    for dim, wanted in chosen.items():
+        if wanted is not None:
+            result = with_labels(result, {dim: _chosen(result, dim, wanted)})
     if missing == "drop":
         result = on_complete_topics(result)
     return result if bags == names.N_BAGS else result.assign_attrs(bags=bags)
 
 
+def _chosen(cube: xr.Dataset, dim: str, wanted: Sequence[Any]) -> list[str]:
+    """Return chosen labels of a dim; runs and topics sorted, others in the requested order."""
+    has = dict.fromkeys(schema.labels_of(cube, dim))
+    if dim == names.METRIC:
+        named = metric_names("metrics", wanted)
+        asked = [metric if metric in has else str(parse_known(metric)) for metric in named]
+    else:
+        asked = labels(f"{dim}s", wanted)
+    if not asked:
+        raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
+    for label in asked:
+        if label not in has:
+            raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, [*has])}")
+    if dim in (names.RUN, names.TOPIC):
+        return [label for label in has if label in set(asked)]
+    return list(dict.fromkeys(asked))
+
+
 def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dataset:
     """Return part of a cube; labels that follow each other are a slice, which is read faster.
 
-    cube: Scores (metric, gain, run, topic).
     wanted: Dim -> labels that the cube has, in any order.
-    Returns cube: With these labels, in their order.
     """
     places: dict[str, Any] = {}
     for dim, chosen in wanted.items():
         place = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}
         positions = np.array([place[label] for label in chosen], np.int64)
-        follow = bool((np.diff(positions) == 1).all())
-        places[dim] = (
-            slice(positions[0], positions[-1] + 1) if follow and len(positions) else positions
-        )
+        follow = len(positions) and (np.diff(positions) == 1).all()
+        places[dim] = slice(positions[0], positions[-1] + 1) if follow else positions
     return cube.isel(places)
 
 
@@ -126,17 +121,14 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
             f"{option('top_runs')}: expected a whole number of at least 1; found {count!r:.60}",
             option="top_runs",
         )
-    metric = (
-        str(parse_known(*metric_names("by", [by])))
-        if by
-        else schema.labels_of(cube, names.METRIC)[0]
-    )
-    if metric not in schema.labels_of(cube, names.METRIC):
+    has = schema.labels_of(cube, names.METRIC)
+    metric = str(parse_known(*metric_names("by", [by]))) if by else has[0]
+    if metric not in has:
         raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
-    place = schema.labels_of(cube, names.METRIC).index(metric)
+    place = has.index(metric)
     means = cube[names.SCORE].isel(metric=place, gain=0).mean(names.TOPIC).values
-    means = means if higher_of(cube)[place] else -means
-    best = sorted(zip(-means, schema.labels_of(cube, names.RUN), strict=True))[:count]
+    sign = -1 if higher_of(cube)[place] else 1
+    best = sorted(zip(sign * means, schema.labels_of(cube, names.RUN), strict=True))[:count]
     return cube.sel(run=sorted(run for _, run in best))
 
 
@@ -156,20 +148,18 @@ def uses_gains(cube: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the distinct (metric, gain) cells of a cube; a metric that uses no gains has one.
+    """Return the scores of the distinct (metric, gain) cells of a cube, and the cell of each.
 
-    Their scores are float64 (cell, run, topic), to be read only; the cell of a metric and gain
-    setting is int64 (metric, gain).
+    Returns scores, cell_of: float64 (cell, run, topic), to be read only; int64 (metric, gain).
     """
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    scores = cube.variables[names.SCORE].values
-    # No copy where every metric and gain setting is a cell.
-    chosen = scores.reshape(-1, *scores.shape[2:]) if distinct.all() else scores[distinct]
-    return np.ascontiguousarray(chosen, np.float64), cell_of
+    return np.ascontiguousarray(cube.variables[names.SCORE].values[distinct], np.float64), cell_of
 
 
 def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return which cells have scores of their own, and the cell with the scores of each.
+
+    A metric that uses no gains has one cell.
 
     uses: bool (metric,): whether a metric depends on the gain setting.
     n_gains: Number of gain settings.
@@ -224,26 +214,21 @@ def standardise(
         raise BadInput("standardisation needs at least 2 reference runs")
     known = reference[names.SCORE]
     spread = known.std(names.RUN, ddof=1)
-    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(spread > 0)).where(
-        spread > 0, 0.0
-    )
+    varies = spread > 0
+    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(varies)).where(varies, 0.0)
     if method == "std-AB":
         z = 0.15 * z.clip(-3.0, 3.0) + 0.5
     elif method == "std-CDF":
         from scipy.special import ndtr
 
         z = xr.apply_ufunc(ndtr, z)
-    labels = schema.label_array(
-        f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)
-    )
+    metrics = [f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
     ends = (names.SCORE_LOW, names.SCORE_HIGH)  # of the scores as they were
-    result = cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)}).assign_coords(
-        {names.METRIC: labels}
-    )
     runs = schema.labels_of(reference, names.RUN)
-    return schema.annotate(
-        result.drop_vars(ends, errors="ignore").assign_attrs(
-            standardisation=method, reference_runs=runs
-        ),
-        schema.CUBE,
+    result = (
+        cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)})
+        .assign_coords({names.METRIC: schema.label_array(metrics)})
+        .drop_vars(ends, errors="ignore")
+        .assign_attrs(standardisation=method, reference_runs=runs)
     )
+    return schema.annotate(result, schema.CUBE)

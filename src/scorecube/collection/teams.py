@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import xarray as xr
 
@@ -12,6 +13,8 @@ from scorecube.errors import BadInput, counted
 
 SHOWN = 5
 """Names that a message lists."""
+KINDS = {names.SYSTEM: (names.RUN, names.SYSTEM), names.TOPIC_GROUP: (names.TOPIC, "group")}
+"""Coordinate -> its dim, and what a label is called."""
 
 
 def discard(line: str) -> None:
@@ -61,24 +64,33 @@ def teams_of(
     return [teams.get(run, run) for run in runs]
 
 
-def with_systems(
+def labelled(
     dataset: xr.Dataset,
-    systems: Mapping[str, str] | None,
+    labels: Mapping[str, str] | None,
+    coordinate: str,
     *,
     path: str | None = None,
     notify: Callable[[str], None],
 ) -> xr.Dataset:
-    """Return scores or rankings with the system that each run is a repetition of.
+    """Return scores or rankings with the system of each run, or the group of each topic.
 
-    dataset: Has the dim run.
-    systems: Run -> system; None or nothing leaves the dataset as it is.
+    dataset: Has the dim run, or topic.
+    labels: Run -> system, or topic -> group; None or nothing leaves the dataset as it is.
+    coordinate: `names.SYSTEM` or `names.TOPIC_GROUP`.
     path, notify: As of `teams_of`.
     """
-    if not systems:
+    if not labels:
         return dataset
-    runs = schema.labels_of(dataset, names.RUN)
-    labels = teams_of(runs, systems, path=path, notify=notify, kind=names.SYSTEM)
-    return dataset.assign_coords({names.SYSTEM: (names.RUN, schema.label_array(labels))})
+    dim, kind = KINDS[coordinate]
+    of = schema.labels_of(dataset, dim)
+    found = teams_of(of, labels, path=path, notify=notify, kind=kind, of=dim)
+    return dataset.assign_coords({coordinate: (dim, schema.label_array(found))})
+
+
+with_systems = partial(labelled, coordinate=names.SYSTEM)
+"""`labelled` with the system that each run is a repetition of."""
+with_topic_groups = partial(labelled, coordinate=names.TOPIC_GROUP)
+"""`labelled` with the group of each topic."""
 
 
 def listed(labels: Sequence[str], between: str = ", ") -> str:

@@ -12,9 +12,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.entry import cubes_of
 from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import cubes_of
 from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.testing import simulate_cube

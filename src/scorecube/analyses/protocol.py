@@ -156,7 +156,7 @@ class Analysis(ABC):
         """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
         table = with_trials(self.table(cube), trials, seed)
         self.notes(table)
-        unit = units_of(cube, bags_of(cube), []).of_topic
+        unit, _ = units_of(cube, bags_of(cube), [])
         return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
 
     def options(self) -> dict[str, Any]:

@@ -17,23 +17,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.entry import Range, complete_topics, over_repetitions, range_of
-from scorecube.analyses.units import (
-    FloatArray,
-    IntArray,
-    Stratum,
-    bags_of,
-    groups_left_out,
-    unit_scores,
-    units_of,
-)
+from scorecube.analyses import units as preparation
+from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, select, uses_gains
 from scorecube.kernels.random.philox import stream_key
-from scorecube.names import Purpose
 from scorecube.statistics.grid import Grid, check_differences, make_grid
 from scorecube.statistics.intervals import Sample
 
@@ -44,23 +35,21 @@ T = TypeVar("T")
 class Table:
     """Scores of one collection, or of several with weights, as analyses compute with them.
 
-    A unit is what is drawn: a topic, or a group or bag of topics.
-
     metrics, gains, runs: Labels; systems take the place of runs that repeat them.
     cell_of: int64 (metric, gain): position in `scores`; a metric without gains has one cell.
-    scores: float64 (cell, run, unit): mean score over the topics of a unit.
+    scores: float64 (cell, run, unit): mean score over the topics of a unit, which is what is
+        drawn: a topic, or a group or bag of topics.
     sizes: float64 (unit,): topics in a unit.
     strata: Collections whose topics are drawn apart, by name; their weights add up to 1.
     ranges: Least and greatest score of each cell that there can be; None where unknown.
-    higher: bool (cell,): whether larger scores are better.
-    binary: bool (cell,): whether all scores of topics are 0 or 1.
+    higher, binary: bool (cell,): whether larger scores are better, all topics have 0 or 1.
     in_bag: Mean number of topics, or of groups, of a bag, 1 without bags: a variance over bags is
         that of topics divided by it.
     notes: What is to be said of every result, one sentence each.
     uses_gains: bool (metric,): whether the scores of a metric depend on the gain setting.
     teams: Team of each run; empty where unknown.
     trials, seed: Of the plan.
-    kept_grids, n_kept_of: Grids of the table that this one is a part of, and its number of units.
+    part_of: The table that this one lacks some units of; None of a whole one.
     """
 
     metrics: tuple[str, ...]
@@ -79,13 +68,12 @@ class Table:
     teams: tuple[str, ...] = ()
     trials: int = 1
     seed: int = 1
-    kept_grids: tuple[Grid, ...] | None = None
-    n_kept_of: int = 0
+    part_of: Table | None = None
 
     @property
     def n_whole(self) -> int:
         """Number of units of the table that this one is, or is a part of."""
-        return self.n_kept_of or self.sizes.size
+        return (self.part_of or self).sizes.size
 
     @property
     def n_topics(self) -> int:
@@ -110,7 +98,7 @@ class Table:
         """Return the fields alone: what follows from them is not sent to workers."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
-    def key(self, purpose: Purpose, stratum: int = 0) -> NDArray[np.uint64]:
+    def key(self, purpose: names.Purpose, stratum: int = 0) -> NDArray[np.uint64]:
         """Return the key of the random words for a purpose, uint64 (2,), of a collection."""
         return stream_key(self.seed, purpose, stratum)
 
@@ -142,41 +130,37 @@ class Table:
         }
         if any(names.RUN in dims for dims, _, _ in arrays.values()):
             labels[names.RUN] = label_array(self.runs)
-            if self.teams:
-                labels[names.TEAM] = (names.RUN, label_array(self.teams))
-        facts: dict[str, Any] = {"trials": self.trials}
-        facts |= {"n_runs": len(self.runs), "n_topics": self.n_topics}
+            labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
+        facts: dict[str, Any] = {
+            "trials": self.trials,
+            "n_runs": len(self.runs),
+            "n_topics": self.n_topics,
+        }
         facts |= {"in_bag": self.in_bag} if self.in_bag > 1 else {}
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
-
-    def without(self, units: NDArray[np.bool_]) -> Table:
-        """Return the table without some units, bool (unit,); each collection keeps some."""
-        strata, start = [], 0
-        for part in self.strata:
-            n_kept = int((~units[part.units]).sum())
-            strata.append(part._replace(units=slice(start, start + n_kept)))
-            start += n_kept
-        kept = np.flatnonzero(~units)
-        return replace(
-            self,
-            scores=np.ascontiguousarray(self.scores[..., kept]),
-            sizes=self.sizes[kept],
-            strata=tuple(strata),
-            # A score is the same number with and without other topics.
-            kept_grids=self.grids if self.equal_sizes else None,
-            n_kept_of=self.n_whole,
-        )
 
     @cached_property
     def group_left_out(self) -> IntArray:
         """Which random group a unit is left out with, int64 (unit,): see `groups_left_out`."""
-        return groups_left_out(self.strata)
+        return preparation.groups_left_out(self.strata)
 
     @cached_property
     def tables_left_out(self) -> tuple[Table, ...]:
         """The table without each group of units; none where there are no groups."""
         groups = np.unique(self.group_left_out)
-        return tuple(self.without(self.group_left_out == group) for group in groups)
+        return tuple(self._with_units(self.group_left_out != group) for group in groups)
+
+    def _with_units(self, kept: NDArray[np.bool_]) -> Table:
+        """Return the table of some units, bool (unit,), at least one of each collection."""
+        stops = np.cumsum([kept[part.units].sum() for part in self.strata]).tolist()
+        slices = map(slice, [0, *stops], stops)
+        return replace(
+            self,
+            scores=np.ascontiguousarray(self.scores[..., kept]),
+            sizes=self.sizes[kept],
+            strata=tuple(p._replace(units=u) for p, u in zip(self.strata, slices, strict=True)),
+            part_of=self.part_of or self,
+        )
 
     @cached_property
     def means(self) -> FloatArray:
@@ -220,8 +204,8 @@ class Table:
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         """The grid of each cell."""
-        if self.kept_grids is not None:
-            return self.kept_grids
+        if self.part_of is not None and self.part_of.equal_sizes:
+            return self.part_of.grids  # a score is the same number with and without other topics
         known = self.ranges if self.equal_sizes else [None] * len(self.scores)
         return tuple(map(make_grid, self.values, known))
 
@@ -261,30 +245,31 @@ def make_table(
     """
     cube, notes = as_cube(cube), list[str]()
     schema.check(cube, schema.CUBE, "the cube")
-    cube = over_repetitions(select(cube, metrics=metrics), runs, notes)
-    cube = complete_topics(cube, missing, notes)
-    labels = tuple(labels_of(cube, names.METRIC))
+    cube = preparation.over_repetitions(select(cube, metrics=metrics), runs, notes)
+    cube = preparation.complete_topics(cube, missing, notes)
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    metric_of = np.nonzero(distinct)[0]
-    units = units_of(cube, bags_of(cube) if bags else None, notes, weights)
-    scores = unit_scores(cube, distinct, units.of_topic)
-    seen = zip(scores.least.tolist(), scores.greatest.tolist(), scores.binary, strict=True)
-    ranges = tuple(range_of(cube, k, *of) for k, of in zip(metric_of.tolist(), seen, strict=True))
-    for of_cell, ends in zip(scores.mean, ranges, strict=True):
-        check_differences(of_cell, ends)
+    n_bags = preparation.bags_of(cube) if bags else None
+    of_topic, strata = preparation.units_of(cube, n_bags, notes, weights)
+    sizes = np.bincount(of_topic)
+    scores = preparation.unit_scores(cube, distinct, of_topic, sizes)
+    ranges, metric_of = list[Range | None](), np.nonzero(distinct)[0]
+    for cell, metric in enumerate(metric_of.tolist()):
+        seen = scores.least[cell], scores.greatest[cell], scores.binary[cell]
+        ranges.append(preparation.range_of(cube, metric, *seen))
+        check_differences(scores.mean[cell], ranges[cell])
     return Table(
-        labels,
-        tuple(labels_of(cube, names.GAIN)),
-        tuple(labels_of(cube, names.RUN)),
-        np.asarray(cell_of, np.int64),
-        scores.mean,
-        scores.sizes.astype(float),
-        units.strata,
-        ranges,
-        higher_of(cube)[metric_of],
-        scores.binary,
-        units.in_bag,
-        tuple(notes),
-        uses_gains(cube),
-        tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
+        metrics=tuple(labels_of(cube, names.METRIC)),
+        gains=tuple(labels_of(cube, names.GAIN)),
+        runs=tuple(labels_of(cube, names.RUN)),
+        cell_of=np.asarray(cell_of, np.int64),
+        scores=scores.mean,
+        sizes=sizes.astype(float),
+        strata=strata,
+        ranges=tuple(ranges),
+        higher=higher_of(cube)[metric_of],
+        binary=scores.binary,
+        in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
+        notes=tuple(notes),
+        uses_gains=uses_gains(cube),
+        teams=tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
     )

@@ -1,8 +1,9 @@
-"""What is drawn: topics, groups of topics, or bags of very many of them."""
+"""From a cube to units, what is drawn: repetitions, complete topics, groups, bags, ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +11,22 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.entry import run_slices
+from scorecube.collection.arguments import DIMS, as_cube
+from scorecube.collection.gaps import about_left_out, which_lack_most
 from scorecube.collection.schema import labels_of
-from scorecube.errors import counted
+from scorecube.collection.selection import parse_known, select
+from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.philox import stream_key
-from scorecube.names import Purpose
-from scorecube.statistics.grid import MOST_TOPICS
+from scorecube.metrics import Metric
+from scorecube.statistics.grid import MOST_TOPICS, check_range
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Range = tuple[float, float]
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
 """Groups of units that are left out, and the fewest units of which any are."""
+LOADED_BYTES, PART_BYTES = 2**28, 2**25
+"""Larger cubes are not loaded as a whole; scores of a few runs that are read at a time."""
 
 
 class Stratum(NamedTuple):
@@ -41,46 +47,147 @@ class Stratum(NamedTuple):
         return int(self.units.stop - self.units.start)
 
 
+def cubes_of(data: Any) -> dict[str, xr.Dataset]:
+    """Return the cubes of one or several collections by name; the name of a single cube is empty.
+
+    data: A cube, or its scores; a mapping or an `xarray.DataTree` of cubes; a cube with a dim
+        ``collection``, along which runs and topics that a collection lacks are empty.
+    """
+    if isinstance(data, xr.DataTree):
+        nodes = {node.path.strip("/"): node.to_dataset() for node in data.subtree}
+        return {name: cube for name, cube in nodes.items() if names.SCORE in cube}
+    if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
+        return {str(name): as_cube(cube) for name, cube in data.items()}
+    if isinstance(data, xr.DataArray):
+        data = data.to_dataset(name=names.SCORE)
+    if not isinstance(data, xr.Dataset) or names.COLLECTION not in data.dims:
+        return {"": as_cube(data)}
+    cubes = {}
+    for name in data[names.COLLECTION].values:
+        cube = data.sel(collection=name, drop=True)
+        for dim in (names.TOPIC, names.RUN):
+            cube = cube.dropna(dim, how="all", subset=[names.SCORE])
+        cubes[str(name)] = cube
+    return cubes
+
+
+def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[str]) -> xr.Dataset:
+    """Return the mean scores of systems over the runs that repeat them, and note it.
+
+    runs: Systems to keep; or runs, each of which is a system of its own then.
+    """
+    counts = Counter(labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else [])
+    if set(counts.values()) <= {1} or (runs and not counts.keys() >= set(runs)):
+        return select(cube, runs=runs)
+    systems = sorted(name for name in counts if runs is None or name in runs)
+    # A repetition without a score leaves its system without one: the others may be of another kind.
+    means = [
+        cube[names.SCORE].isel(run=cube[names.SYSTEM].values == name).mean(names.RUN, skipna=False)
+        for name in systems
+    ]
+    joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
+    fewest, *_, most = sorted([counts[name] for name in systems] * 2)
+    notes.append(
+        f"Scores are means over {fewest if fewest == most else f'{fewest} to {most}'} repetitions "
+        "of a system on each topic; limits are over topics."
+    )
+    others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
+    return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
+
+
+def complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
+    """Return the cube without topics that lack scores, and note it.
+
+    missing: ``refuse`` or ``drop``.
+
+    Raises
+    ------
+    BadPlan
+        Missing scores that are refused, or on every topic; infinite scores.
+    """
+    if cube[names.SCORE].nbytes <= LOADED_BYTES:
+        cube = cube.assign({names.SCORE: cube[names.SCORE].load()})
+    complete = np.ones(cube.sizes[names.TOPIC], bool)
+    for part in run_slices(cube):
+        scores = cube[names.SCORE].isel(run=part)
+        complete &= ~np.isnan(scores.values).any(axis=(0, 1, 2))
+        if len(infinite := np.argwhere(np.isinf(scores.values))):
+            metric, _, run, topic = (
+                scores[dim].values[k] for dim, k in zip(DIMS, infinite[0], strict=True)
+            )
+            raise BadPlan(
+                f"{len(infinite)} scores are infinite, the first is {metric} of run {run} "
+                f"on topic {topic}; choose other runs, topics or metrics"
+            )
+    if complete.all():
+        return cube
+    if missing == "drop" and complete.any():
+        notes.append(about_left_out(cube, complete))
+        return cube.isel(topic=np.flatnonzero(complete))
+    lacking = np.isnan(cube[names.SCORE].values).any(axis=(0, 1))
+    collection = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), complete.shape)
+    n_topics = int(np.isin(collection, collection[~complete]).sum())
+    raise BadPlan(
+        f"scores are missing on {(~complete).sum()} of {counted(n_topics, 'topic')}, "
+        f"most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; compute them, "
+        f"or leave their topics out with {option('missing', 'drop')}"
+    )
+
+
+def run_slices(cube: xr.Dataset) -> list[slice]:
+    """Return slices of the runs whose scores are read together."""
+    n_runs = cube.sizes[names.RUN]
+    step = max(1, int(n_runs * PART_BYTES / max(cube[names.SCORE].nbytes, 1)))
+    return [slice(low, min(low + step, n_runs)) for low in range(0, n_runs, step)]
+
+
+def range_of(
+    cube: xr.Dataset, metric: int, least: float, greatest: float, binary: bool
+) -> Range | None:
+    """Return the range of a metric: as the cube has it, else of a metric of ours, else 0 and 1.
+
+    least, greatest, binary: Of its scores, which must lie within (BadInput), and whether all are 0
+        or 1; None is returned where they are not and nothing is known.
+    """
+    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
+    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
+    if not low < high:
+        known = parse_known(labels_of(cube, names.METRIC)[metric])
+        declared = known.definition.range if isinstance(known, Metric) else None
+        if declared is None and not binary:
+            return None
+        low, high = declared or (0.0, 1.0)
+    check_range(np.array([least, greatest]), low, high)
+    return low, high
+
+
 def bags_of(cube: xr.Dataset) -> int | None:
     """Return the number of bags of a cube; None for none."""
     bags = cube.attrs.get("bags", names.N_BAGS)
     return None if bags == "none" else int(bags)
 
 
-class Units(NamedTuple):
-    """What is drawn.
-
-    of_topic: int64 (topic,): unit of each topic.
-    strata: Collections, whose units follow each other.
-    in_bag: Mean number of topics, or of groups, of a bag; 1 without bags.
-    """
-
-    of_topic: IntArray
-    strata: tuple[Stratum, ...]
-    in_bag: float
-
-
 def units_of(
     cube: xr.Dataset, bags: int | None, notes: list[str], weights: Mapping[str, float] | None = None
-) -> Units:
-    """Return the units of a cube: groups where topics come in groups, bags where there are many.
+) -> tuple[IntArray, tuple[Stratum, ...]]:
+    """Return the unit of each topic, int64 (topic,), and the collections in the order of units.
+
+    A unit is a topic, a group where topics come in groups, or a bag of them where there are many.
 
     bags: Number of bags of a collection of more than 1,400 units; None for none.
     notes: What is said of groups and bags is appended.
     weights: Weights of collections; 1 for those that it does not name.
     """
-    n_topics, weights = cube.sizes[names.TOPIC], weights or {}
+    n_topics = cube.sizes[names.TOPIC]
     collections = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), n_topics).astype(object)
     grouped = names.TOPIC_GROUP if names.TOPIC_GROUP in cube.coords else names.TOPIC
-    labels = np.array(labels_of(cube, grouped), object)
-    of_topic, strata = np.empty(n_topics, np.int64), list[Stratum]()
-    start, n_drawn = 0, 0
-    for name in np.unique(collections):
-        here = np.flatnonzero(collections == name)
+    labels, of_topic = np.array(labels_of(cube, grouped), object), np.empty(n_topics, np.int64)
+    strata, start = list[Stratum](), 0
+    weight_of = {str(name): (weights or {}).get(name, 1.0) for name in np.unique(collections)}
+    for name, weight in weight_of.items():
+        here, where = np.flatnonzero(collections == name), f"{name}: " if name else ""
         groups, unit = np.unique(labels[here], return_inverse=True)
         n_units = len(groups)
-        n_drawn += n_units
-        where = f"{name}: " if name else ""
         if n_units < len(here):
             topics, groups_of = counted(len(here), "topic"), counted(n_units, "group")
             notes.append(f"{where}{topics} in {groups_of}, which are drawn as units.")
@@ -89,16 +196,14 @@ def units_of(
                 f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as "
                 "units, and counted as wins, ties and losses; means are of all topics."
             )
-            key = np.array([1, int(Purpose.BAGS)], np.uint64)
+            key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
             unit, n_units = (random_places(key, n_units) * bags // n_units)[unit], bags
         of_topic[here] = start + unit
         units = slice(start, start + n_units)
-        weight = float(weights.get(name, 1.0))
-        strata.append(Stratum(str(name), weight, units, len(groups) / n_units))
+        share = float(weight) / sum(map(float, weight_of.values()))
+        strata.append(Stratum(name, share, units, len(groups) / n_units))
         start += n_units
-    total = sum(part.weight for part in strata)
-    shares = tuple(part._replace(weight=part.weight / total) for part in strata)
-    return Units(of_topic, shares, n_drawn / start)
+    return of_topic, tuple(strata)
 
 
 def random_places(key: Any, n: int) -> IntArray:
@@ -111,7 +216,7 @@ def random_places(key: Any, n: int) -> IntArray:
 
 def random_groups(n_units: int, stratum: int = 0, n_groups: int = GROUPS_LEFT_OUT) -> IntArray:
     """Return the random group of each unit, int64 (unit,); sizes of groups differ by 1 at most."""
-    return random_places(stream_key(1, Purpose.LEFT_OUT, stratum), n_units) % n_groups
+    return random_places(stream_key(1, names.Purpose.LEFT_OUT, stratum), n_units) % n_groups
 
 
 def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
@@ -129,26 +234,23 @@ def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
 
 
 class UnitScores(NamedTuple):
-    """Mean scores of units, and what the scores of their topics are.
+    """Mean scores of units, float64 (cell, run, unit), and of the scores of topics, by cell:
 
-    mean: float64 (cell, run, unit).
-    sizes: int64 (unit,): topics of a unit.
-    binary: bool (cell,): whether all are 0 or 1.
-    least, greatest: float64 (cell,).
+    whether all are 0 or 1, the least and the greatest.
     """
 
     mean: FloatArray
-    sizes: IntArray
     binary: NDArray[np.bool_]
     least: FloatArray
     greatest: FloatArray
 
 
-def unit_scores(cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray) -> UnitScores:
-    """Return the mean scores of units in distinct cells, bool (metric, gain)."""
-    sizes = np.bincount(of_topic)
+def unit_scores(
+    cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
+) -> UnitScores:
+    """Return the mean scores of units with so many topics, in distinct cells, (metric, gain)."""
     order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
-    n_cells = int(distinct.sum())
+    n_cells, is_whole = int(distinct.sum()), len(sizes) == len(of_topic)
     mean, binary = np.empty((n_cells, cube.sizes[names.RUN], len(sizes))), np.ones(n_cells, bool)
     least, greatest = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
     for part in run_slices(cube):
@@ -156,6 +258,5 @@ def unit_scores(cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArra
         binary &= ((scores == 0.0) | (scores == 1.0)).all(axis=(1, 2))
         least = np.minimum(least, scores.min(axis=(1, 2)))
         greatest = np.maximum(greatest, scores.max(axis=(1, 2)))
-        whole = len(sizes) == len(of_topic)
-        mean[:, part] = scores if whole else np.add.reduceat(scores, starts, axis=-1) / sizes
-    return UnitScores(mean, sizes, binary, least, greatest)
+        mean[:, part] = scores if is_whole else np.add.reduceat(scores, starts, axis=-1) / sizes
+    return UnitScores(mean, binary, least, greatest)

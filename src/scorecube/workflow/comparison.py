@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.entry import cubes_of
 from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import cubes_of
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.statistics.grid import EQUAL

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from scorecube.analyses.entry import cubes_of
 from scorecube.analyses.protocol import Analysis
+from scorecube.analyses.units import cubes_of
 from scorecube.errors import BadPlan, kind_of, option
 from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.storage import Study, open_study

@@ -15,21 +15,30 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Arrays, Part, Sum, Totals
-from scorecube.analyses.stability_quantities import VARIABLES
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import TwoSamples
+from scorecube.analyses.variables import read_variables
 from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import label_array
+
+VARIABLES = read_variables("""
+    [metric gain size fuzziness pair]
+    first_better | count/i | trials | topic samples on which the pair's first run is better
+    second_better | count/i | trials | topic samples on which the pair's second run is better
+    equal | count/i | trials | topic samples on which both are equal within the fuzziness
+    [metric gain size fuzziness]
+    error_rate | share | 1 | share of comparisons that contradict the majority of their pair
+    ties | share | 1 | share of comparisons that are equal within the fuzziness
+""")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(TwoSamples):
     """Stability method: how often does a topic sample contradict most samples?
 
-    The topic sample of a trial is the first sample of the swap method with the same seed. For each
-    pair of runs, the samples on which the first run is better, the second is better, and both are
-    equal within the fuzziness are counted. The error rate is the share of the smaller of the first
-    two counts, `ties` is the share of the third, both over all pairs.
+    The topic sample of a trial is the first sample of the swap method with the same seed. The error
+    rate is the share of comparisons that contradict the majority of their pair, `ties` the share of
+    those that are equal within the fuzziness.
 
     Examples
     --------
@@ -55,26 +64,24 @@ class Stability(TwoSamples):
 
     def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
         sizes, (n_cells, n_runs, _) = self.n_drawn(table), table.scores.shape
-        n_pairs = n_runs * (n_runs - 1) // 2
-        first, second = np.zeros((2, n_cells, len(sizes), len(self.fuzziness), n_pairs), np.int64)
+        better = np.zeros((n_cells, len(sizes), len(self.fuzziness), n_runs, n_runs), np.int64)
         for s, size in enumerate(sizes):
             for low, high in self.chunks(table, start, stop):
                 counts = self.counts(table, size, low, high)[:1]
                 for cell, grid in enumerate(table.grids):
                     means = self.sums(table, cell, counts, size)[:, 0]
                     means += grid.low / grid.unit * size
-                    place = 0
-                    for run in range(n_runs - 1):
-                        pairs = slice(place, place + n_runs - 1 - run)
-                        place = pairs.stop
-                        apart = means[run] - means[run + 1 :]
-                        larger = np.maximum(means[run], means[run + 1 :])
+                    for run in range(n_runs):
+                        apart, larger = means[run] - means, np.maximum(means[run], means)
                         for k, fuzzy in enumerate(self.fuzziness):
                             # A difference of up to one unit for each topic is none.
                             least = np.maximum(fuzzy * larger - size, size + 0.5)
-                            first[cell, s, k, pairs] += (apart >= least).sum(axis=-1)
-                            second[cell, s, k, pairs] += (-apart >= least).sum(axis=-1)
-        return {"first_better": Sum(first), "second_better": Sum(second)}
+                            better[cell, s, k, run] += (apart >= least).sum(axis=-1)
+        first, second = np.triu_indices(n_runs, 1)
+        return {
+            "first_better": Sum(better[..., first, second]),
+            "second_better": Sum(better[..., second, first]),
+        }
 
     def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
         return bool((parts["first_better"] + parts["second_better"] <= n_units).all())

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import ClassVar, Literal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
@@ -20,29 +20,30 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Arrays, Concat, Max, Part, Sum, Totals
-from scorecube.analyses.swap_bins import MOST_BINS, bin_widths, bins_needed, n_bins_of
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
+from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders
 from scorecube.statistics.batches import BATCHES
+from scorecube.statistics.grid import UNITS
+
+MOST_BINS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Swap(TwoSamples):
     """Swap method: how large a difference does another set of topics confirm?
 
-    Every trial draws two topic samples for all metrics, gain settings and pairs of runs. A
-    comparison of a pair falls into the bin of the absolute difference in mean score on the first
-    sample; it is a swap if the second sample disagrees. The required difference is the lower edge
-    of the first bin whose swap rate is low enough. `tau` is Kendall's tau-a between the rankings of
-    the runs by both samples.
+    Every trial draws two topic samples. A comparison of a pair of runs falls into the bin of the
+    absolute difference in mean score on the first sample; it is a swap if the second disagrees. The
+    required difference is the lower edge of the first bin whose swap rate is low enough. `tau` is
+    Kendall's tau-a between the rankings by both samples.
 
-    Limits of swap rates are over trials, of these topics and runs. Limits of required differences,
-    shares and tau are over topics, of these runs: the jackknife without each of 10 groups of
-    topics. How often they hold: docs/believe/swap.md.
+    Limits of swap rates are over trials; those of required differences, shares and tau are over
+    topics, of these runs (jackknife). How often they hold: docs/believe/swap.md.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Swap(TwoSamples):
     )
 
     def notes(self, table: Table) -> list[str]:
-        notes, needed = super().notes(table), bins_needed(self, table)
+        notes, needed = super().notes(table), self.bins_needed(table)
         if len(table.runs) > 2**15:
             raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
         if self.bins == "auto" and needed > MOST_BINS:
@@ -107,29 +108,45 @@ class Swap(TwoSamples):
             notes.append(f"All differences may be in one bin; use a smaller {option('bin_width')}.")
         return notes
 
-    def pairs(self, table: Table) -> list[tuple[int | None, slice | list[int]]]:
-        """Return the runs that share samples: all, or those of each pair, with its number.
+    def widths(self, table: Table, size: int) -> FloatArray:
+        """Return the width of a bin in units of sums over a sample, float64 (cell,)."""
+        ranges = np.array([grid.high - grid.low for grid in table.grids])
+        return np.asarray(self.bin_width * UNITS * size / ranges)
 
-        Of a part of the topics all do, which has the same expectation.
-        """
-        if self.share == "all" or table.sizes.size != table.n_whole:
-            return [(None, ALL_RUNS)]
-        numbered = combinations(range(len(table.runs)), 2)
-        return [(y * (y - 1) // 2 + x, [x, y]) for x, y in numbered]
+    def bins_needed(self, table: Table) -> int:
+        """Return the number of bins for the largest difference of two means of samples."""
+        smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
+        spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
+        if self.summary != "mean":
+            spread = np.ptp(table.units, axis=(1, 2))
+        return max(2, int((spread / self.widths(table, 1)).max()) + 2)
+
+    def n_closed(self, n_bins: int) -> int:
+        """Return how many bins have an upper limit: all, unless their number is stated."""
+        return n_bins - int(self.bins != "auto" or n_bins == MOST_BINS)
+
+    def edges(self, n_bins: int) -> FloatArray:
+        """Return the lower edges of bins, as they are written in decimals."""
+        return np.array([float(k * Fraction(str(self.bin_width))) for k in range(n_bins)])
 
     def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
-        sizes, n_bins = self.n_drawn(table), n_bins_of(self, table)
+        sizes, n_runs, whole = self.n_drawn(table), len(table.runs), table.part_of is None
+        n_bins = min(self.bins_needed(table), MOST_BINS) if self.bins == "auto" else self.bins
         shape = len(table.scores), len(sizes)
-        # Of a part of the topics no limits over trials are asked for.
-        n_batches = BATCHES if table.sizes.size == table.n_whole else 1
+        # Of a part of the topics no limits over trials are asked for, and all pairs share samples,
+        # which has the same expectation.
+        n_batches = BATCHES if whole else 1
+        sampled: list[Any] = [(None, ALL_RUNS)]
+        if self.share == "none" and whole:
+            sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros((*shape, 2), np.int64)
         order, distinct = np.zeros((*shape, stop - start), np.int32), np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
-            widths = bin_widths(self, table, size)
+            widths = self.widths(table, size)
             for low, high in self.chunks(table, start, stop):
                 counted = np.zeros((shape[0], high - low, counts.shape[-1]), np.int32)
-                for pair, runs in self.pairs(table):
+                for pair, runs in sampled:
                     samples = self.counts(table, size, low, high, pair)
                     distinct[s] += overlap(samples)
                     for cell, width in enumerate(widths):
@@ -143,7 +160,7 @@ class Swap(TwoSamples):
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
                 same, _, opposite, _ = orders(counted)
                 order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)
-        n_pairs = math.comb(len(table.runs), 2)
+        n_pairs = math.comb(n_runs, 2)
         return {
             "counts": Sum(counts, most=n_pairs),
             "filled": Sum(filled, most=1),
@@ -157,9 +174,9 @@ class Swap(TwoSamples):
         return bool((parts["counts"].sum(axis=(2, 3)) == comparisons).all())
 
     def drawn(self, table: Table) -> xr.Dataset:
-        if self.share == "none":
+        if (chosen := self.share) == "none":
             raise BadPlan(
-                f"with {option('share', 'none')} each pair of runs has samples of its own"
+                f"with {option('share', chosen)} each pair of runs has samples of its own"
             )
         return super().drawn(table)
 

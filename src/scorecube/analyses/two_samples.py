@@ -6,9 +6,10 @@ retrieval metrics".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -24,11 +25,11 @@ from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
 MOST_SIZES = 1000
+SIZES = re.compile(r"(\d+)(?:\.\.(\d+)(?::([1-9]\d*))?)?")
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
-"""Memory of sums that are held together, so that they stay in the second-level cache, and their
-trials."""
+"""Of sums that are held together, so that they stay in the second-level cache, and their trials."""
 ALL_RUNS = slice(None)
 
 
@@ -111,33 +112,24 @@ class TwoSamples(Analysis):
         for low in range(start, stop, step):
             yield low, min(low + step, stop)
 
-    def counts(
-        self, table: Table, size: int, low: int, high: int, pair: int | None = None
-    ) -> FloatArray:
-        """Return how often the samples of the trials low .. high-1 draw each unit.
+    def counts(self, table: Table, size: int, low: int, high: int, pair: Any = None) -> FloatArray:
+        """Return how often samples of some trials draw each unit, float64 (half, trial, unit).
 
         size: Units in a sample.
-        pair: Number of a pair of runs with samples of its own.
-        Returns counts: float64 (half, trial, unit).
+        pair: Number of a pair of runs with samples of its own; None for all pairs.
         """
         key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
         kind = int(Sampling[self.sampling.upper()])
         return topic_counts(key, kind, table.sizes.size, size, low, high, pair or 0)
 
     def sums(
-        self,
-        table: Table,
-        cell: int,
-        counts: FloatArray,
-        size: int,
-        runs: slice | list[int] = ALL_RUNS,
+        self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
     ) -> FloatArray:
         """Return the sums of scores over samples in units of the grid, float64 (run, half, trial).
 
         Of other summaries than the mean they are the summary times the size. All are integers.
         """
-        n_halves, n_trials, n = counts.shape
-        drawn, scores = counts.reshape(-1, n).T, table.scores[cell][runs]
+        drawn, scores = counts.reshape(-1, counts.shape[-1]).T, table.scores[cell][runs]
         if self.summary == "mean":
             sums = table.units[cell][runs] @ drawn
         else:
@@ -147,7 +139,7 @@ class TwoSamples(Analysis):
             else:
                 means = np.stack([area_measures(row, drawn, size) for row in scores])
             sums = table.grids[cell].to_units(means) * size
-        return np.asarray(sums.reshape(-1, n_halves, n_trials))
+        return np.asarray(sums.reshape(-1, *counts.shape[:2]))
 
     def drawn(self, table: Table) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
@@ -159,11 +151,7 @@ class TwoSamples(Analysis):
 
 
 def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:
-    """Return the area measures of samples of the scores of a run, float64 (sample,).
-
-    scores: float64 (unit,).
-    drawn: float64 (unit, sample): how often a unit is in a sample.
-    """
+    """Return the area measures of samples, (sample,), of scores (unit,) that are drawn so often."""
     order = np.argsort(scores, kind="stable")
     weights = area_weights(size)
     # Weight of the worst 0, 1, ... scores of a sample; units are added in ascending order.
@@ -182,18 +170,12 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     (5, 10, 15, 20, 25, 50)
     """
     sizes: list[int] = []
-    try:
-        for part in text.split(","):
-            first, dots, rest = part.partition("..")
-            last, colon, increment = rest.partition(":")
-            low, step = int(first), int(increment) if colon else 1
-            high = int(last) if dots else low
-            if step < 1 or high < low or high - low >= step * MOST_SIZES:
-                raise ValueError(part)
-            sizes += range(low, high + 1, step)
-    except ValueError:
-        raise BadPlan(
-            f"{option('size')} {text!r} is not numbers like 25, or 5,10,25, or 5..25:5",
-            option="size",
-        ) from None
+    for part in text.split(","):
+        stated = SIZES.fullmatch(part.strip())
+        low, high, step = stated.groups() if stated else ("1", "0", None)
+        between = range(int(low), int(high or low) + 1, int(step or 1))
+        if not between or between[MOST_SIZES:]:
+            wanted = "numbers like 25, or 5,10,25, or 5..25:5"
+            raise BadPlan(f"{option('size')} {text!r} is not {wanted}", option="size")
+        sizes += between
     return tuple(sizes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -129,19 +128,6 @@ def test_equal_sizes_are_one_plan() -> None:
     assert paper_swap(size=[25, 5, 5, 10]) == paper_swap(size=(5, 10, 25))
     assert paper_swap(size=(7,)) == paper_swap(size=7)
     assert paper_swap(size=range(5, 26, 5)).options()["size"] == [5, 10, 15, 20, 25]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        ((), "a list that is not empty"),
-        ((0, 3), r"size=\(0, 3\): expected"),
-        ((2, 6), "disjoint samples of 6"),
-    ],
-)
-def test_impossible_sizes_are_refused(size: Sequence[int], text: str) -> None:
-    with pytest.raises(BadPlan, match=text):
-        analyse(opposed(10, 3), paper_swap(size=size), trials=3, seed=0, workers=1)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from scorecube.cli.program import QUESTIONS, app
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
-WIDTH = 80
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = {name: PROGRAM.build(name) for name in PROGRAM.commands}
 
@@ -28,10 +27,22 @@ def examples_of(command: Any) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_help_fits_80_columns(scorecube: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("COLUMNS", str(WIDTH))
-    shown = scorecube(*filter(None, [name]), "--help").succeeded().stdout
-    assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
+@pytest.mark.parametrize(("columns", "most"), [(80, 65), (100, 50)])
+def test_help_fits_a_screen(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, name: str, columns: int, most: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = scorecube(*filter(None, [name]), "--help").succeeded().stdout.splitlines()
+    assert [line for line in lines if len(line) > columns] == []
+    assert not name or len(lines) <= most
+
+
+def test_help_names_every_option_with_its_choices_and_default(scorecube: Cli) -> None:
+    shown = " ".join(scorecube("swap", "--help").succeeded().stdout.split())
+    for parameter in COMMANDS["swap"].params:
+        assert parameter.opts[0].upper() in shown.upper()
+    assert "--sampling disjoint|replacement|independent: " in shown
+    assert "--seed N Seed of the random streams. [default: 1; x>=0]" in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -372,7 +372,7 @@ class SharedOptions:
     )
     bags: Literal["none"] | int = option_field(
         names.N_BAGS,
-        "Random bags of more than 1,400 topics, which are resampled; none draws each topic.",
+        "Random bags that more than 1,400 topics are put into, or none.",
         minimum=100,
         maximum=1_400,
     )
@@ -384,9 +384,7 @@ class SharedOptions:
     cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
     memory: str | None = option_field(
-        None,
-        "Limit of the resident memory, e.g. 4GB; four fifths of that of the machine, container "
-        "or job by default.",
+        None, "Limit of memory, e.g. 4GB; four fifths of what there is by default."
     )
     dry_run: bool = option_field(False, "Only report what would be done.")
 

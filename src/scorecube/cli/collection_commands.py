@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.options import argument, flag
+from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, option
 from scorecube.ingest.formats import layouts
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
     from scorecube.storage import Study
 
-Source = Annotated[
-    Optional[str], flag("--collection", "Collection that it is made of; the only one by default.")
-]
+Source = Annotated[Text, flag("--collection", "Made of this one; the only one by default.")]
+RUNS = (
+    "Run files, directories or globs, plain or gzip; several may follow. Or the folder of "
+    "NTCIREVAL's ranked lists <topic>/<topic>.<run>.res."
+)
+QRELS = "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files."
+NAME = "Name of the collection; by default, a column such as benchmark names the collections."
+STANDARD = (
+    "z: standard scores by the reference runs on the topic; std-CDF: their normal distribution "
+    "function (Webber 2008); std-AB: 0.15 z + 0.5, z in [-3, 3] (Sakai 2016)."
+)
+PREFERENCES = "Table: topic, run_a, run_b, preferred (a run, or tie) and perhaps count."
 
 
 @options.with_options(EVALUATE)
 def evaluate(
     study: options.StudyPath,
     name: options.Name,
-    runs: Annotated[
-        list[str],
-        flag(
-            "--runs",
-            "Run files, directories or globs, plain or gzip; several may follow. Or the folder of "
-            "NTCIREVAL's ranked lists <topic>/<topic>.<run>.res.",
-        ),
-    ],
-    qrels: Annotated[
-        Path, flag("--qrels", "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files.")
-    ],
+    runs: Annotated[list[str], flag("--runs", RUNS)],
+    qrels: Annotated[Path, flag("--qrels", QRELS)],
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
@@ -76,16 +76,15 @@ def evaluate(
         cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     ties = f"ties by {values['order']}, {values['precision']} precision"
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; {ties}")
-    lines = lines_on_topics(rankings, cube)
-    lines += [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
+    notes = [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
+    for line in [*lines_on_topics(rankings, cube), *notes]:
+        notify(line)
     if outdated := opened[name].contents()["outdated"]:
         which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
-        lines.append(
+        notify(
             f"{name}: outdated, as they are of scores that were replaced: {which}; kept until "
             "they are computed again"
         )
-    for line in lines:
-        notify(line)
 
 
 def sizes_of(cube: xr.Dataset) -> str:
@@ -121,21 +120,9 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
 @options.with_options(IMPORT)
 def import_(
     study: options.StudyPath,
-    files: Annotated[
-        list[Path],
-        argument("FILE...", "Files of per-topic scores, plain or gzip, all in the same layout."),
-    ],
-    name: Annotated[
-        Optional[str],
-        flag(
-            "--name",
-            "Name of the collection in the study; by default, a column such as benchmark names "
-            "the collections.",
-        ),
-    ] = None,
-    no_header: Annotated[
-        bool, flag("--no-header", "Matrices without names, as of NTCIREVAL: runs are numbered.")
-    ] = False,
+    files: Annotated[list[Path], argument("FILE...", "Scores by topic, all in one layout.")],
+    name: Annotated[Text, flag("--name", NAME)] = None,
+    no_header: Annotated[bool, flag("--no-header", "Matrices without names of runs.")] = False,
     **values: Any,
 ) -> None:
     """Add per-topic scores that other tools computed.
@@ -176,12 +163,8 @@ def import_(
 
 def fetch(
     names: Annotated[Optional[list[str]], argument("NAME", "Collections, see --list.")] = None,
-    into: Annotated[
-        Optional[str], flag("--into", "Study to add the scores to.", metavar="STUDY")
-    ] = None,
-    show_list: Annotated[
-        bool, flag("--list", "List the public collections with source and licence.")
-    ] = False,
+    into: Annotated[Text, flag("--into", "Study to add the scores to.", metavar="STUDY")] = None,
+    show_list: Annotated[bool, flag("--list", "List collections, sources and licences.")] = False,
     replace: options.Replace = False,
 ) -> None:
     """Fetch public score matrices, check their SHA-256 sums, and add them to a study.
@@ -221,17 +204,8 @@ def standardise(
     study: options.StudyPath,
     name: options.Name,
     collection: Source = None,
-    method: Annotated[
-        Literal["std-AB", "std-CDF", "z"],
-        flag(
-            "--method",
-            "z: standard scores by the reference runs on the topic; std-CDF: their normal "
-            "distribution function (Webber 2008); std-AB: 0.15 z + 0.5, z in [-3, 3] (Sakai 2016).",
-        ),
-    ] = "std-AB",
-    reference_runs: Annotated[
-        Optional[str], flag("--reference-runs", "Known runs, separated by commas; all by default.")
-    ] = None,
+    method: Annotated[Literal["std-AB", "std-CDF", "z"], flag("--method", STANDARD)] = "std-AB",
+    reference_runs: Annotated[Text, flag("--reference-runs", "Known runs; all by default.")] = None,
     replace: options.Replace = False,
 ) -> None:
     """Add standardised scores as a collection: hard and easy topics have equal weight.
@@ -252,14 +226,7 @@ def standardise(
 
 def preferences(
     study: options.StudyPath,
-    file: Annotated[
-        Path,
-        argument(
-            "FILE",
-            "Table with the columns topic, run_a, run_b, preferred (a run, or tie) and perhaps "
-            "count.",
-        ),
-    ],
+    file: Annotated[Path, argument("FILE", PREFERENCES)],
     name: options.Name,
     collection: Source = None,
     replace: options.Replace = False,

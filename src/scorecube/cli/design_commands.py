@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 from typer import Context
 
 from scorecube.analyses.options import SHARED, Option
-from scorecube.cli.options import As, argument, flag, with_options, with_preset
+from scorecube.cli.options import As, File, Form, Text, argument, flag, with_options, with_preset
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Study = Annotated[
-    Optional[str], argument("STUDY", "Study to estimate variances from; or --variance.")
-]
-Out = Annotated[Optional[Path], flag("--out", "Draw into this file: .png, .svg or .pdf.")]
-Form = Annotated[
-    Literal["text", "csv", "json", "markdown", "latex"], flag("--format", "Of the table.")
-]
+Study = Annotated[Text, argument("STUDY", "Study to estimate variances from; or --variance.")]
+Out = Annotated[File, flag("--out", "Draw into this file: .png, .svg or .pdf.")]
+METHOD = "Best and worst of several systems, paired t test, or interval."
+MODE = "Exact power, or as in Sakai's spreadsheet."
+CURVES = "Draw Figure 1 or 2 of Sakai 2017 into --out."
+ROUTE = "ci: expected width; anova-tool or anova-exact: difference that ANOVA detects; or several."
 SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "runs", "by")} | {
     "top_runs": replace(SHARED["top_runs"], minimum=1),
     "missing": SHARED["missing"],
@@ -75,17 +74,9 @@ def options_of(*names: str) -> dict[str, Option]:
 def design(
     context: Context,
     study: Study = None,
-    method: Annotated[
-        Literal["anova", "t", "ci"],
-        flag("--method", "Best and worst of several systems, paired t test, or interval."),
-    ] = "anova",
-    mode: Annotated[
-        Literal["exact", "sakai"], flag("--mode", "Exact power, or as in Sakai's spreadsheet.")
-    ] = "exact",
-    curves: Annotated[
-        Optional[Literal["noncentrality", "tools"]],
-        flag("--curves", "Draw Figure 1 or 2 of Sakai 2017 into --out."),
-    ] = None,
+    method: Annotated[Literal["anova", "t", "ci"], flag("--method", METHOD)] = "anova",
+    mode: Annotated[Literal["exact", "sakai"], flag("--mode", MODE)] = "exact",
+    curves: Annotated[Optional[Literal["noncentrality", "tools"]], flag("--curves", CURVES)] = None,
     form: Form = "text",
     out: Out = None,
     preset: As = None,
@@ -117,14 +108,7 @@ def design(
 def wcw(
     context: Context,
     study: Study = None,
-    route: Annotated[
-        str,
-        flag(
-            "--route",
-            "ci: the expected width; anova-tool or anova-exact: the difference that ANOVA detects, "
-            "as in Sakai 2017; several are separated by commas.",
-        ),
-    ] = "ci",
+    route: Annotated[str, flag("--route", ROUTE)] = "ci",
     form: Form = "text",
     out: Out = None,
     preset: As = None,

@@ -8,20 +8,15 @@ from typing import Annotated, Any, Literal, Optional
 import typer
 
 from scorecube.cli import options
-from scorecube.cli.options import argument, flag
+from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, is_quiet, split
 from scorecube.errors import BadPlan, option
 
 FAILED, UNDECIDED = 3, 4
 """Exit statuses of a gate."""
-Collections = Annotated[
-    Optional[str], flag("--collections", "Collections, separated by commas; all by default.")
-]
-Metrics = Annotated[Optional[str], flag("--metrics", "Metrics; all by default.")]
-Weights = Annotated[
-    Optional[str],
-    flag("--weights", "Weights of collections in the mean, such as nq=2,fiqa=0.5; 1 for others."),
-]
+Collections = Annotated[Text, flag("--collections", "Collections; all by default.")]
+Metrics = Annotated[Text, flag("--metrics", "Metrics; all by default.")]
+Weights = Annotated[Text, flag("--weights", "Of collections in the mean, such as nq=2,fiqa=0.5.")]
 Confidence = Annotated[float, flag("--confidence", "Of the limits, each by itself.")]
 Missing = Annotated[
     Literal["refuse", "drop"],
@@ -47,9 +42,8 @@ def compare(
     """
     from scorecube.workflow import comparison
 
-    scores, how = _compared(
-        study, collections, metrics, weights, missing=missing, confidence=confidence
-    )
+    limits = {"missing": missing, "confidence": confidence}
+    scores, how = _compared(study, collections, metrics, weights, limits)
     _show(comparison.compare(scores, run, baseline, **how), form)
 
 
@@ -58,8 +52,7 @@ def gate(
     run: Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")],
     baseline: Annotated[str, flag("--baseline", "System that it is compared with.")],
     margin: Annotated[
-        Optional[float],
-        flag("--margin", "Largest loss that does not matter, in units of the score."),
+        Optional[float], flag("--margin", "Largest loss that does not matter, as a score.")
     ] = None,
     metrics: Metrics = None,
     collections: Collections = None,
@@ -67,7 +60,7 @@ def gate(
     missing: Missing = "refuse",
     confidence: Confidence = 0.95,
     allow_undecided: Annotated[
-        bool, flag("--allow-undecided", "Exit with status 0 where there is no verdict, too.")
+        bool, flag("--allow-undecided", "Status 0 where there is no verdict, too.")
     ] = False,
     form: Form = "text",
 ) -> None:
@@ -81,9 +74,8 @@ def gate(
     from scorecube.report.comparison import what_is_shown
     from scorecube.workflow import comparison
 
-    scores, how = _compared(
-        study, collections, metrics, weights, missing=missing, confidence=confidence
-    )
+    limits = {"missing": missing, "confidence": confidence}
+    scores, how = _compared(study, collections, metrics, weights, limits)
     if margin is None:
         compared = comparison.compare(scores, run, baseline, **how)
         raise BadPlan(f"{option('margin')} is missing; {what_is_shown(compared)}", option="margin")
@@ -97,11 +89,7 @@ def gate(
 
 
 def _compared(
-    study: str,
-    collections: Optional[str],
-    metrics: Optional[str],
-    weights: Optional[str],
-    **how: Any,
+    study: str, collections: Text, metrics: Text, weights: Text, how: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return what is compared, a study or some of its cubes, and the arguments."""
     from scorecube.analyses.board import read_weights

@@ -142,11 +142,13 @@ Name = Annotated[str, flag("--name", "Name of the collection in the study.")]
 Top = Annotated[
     Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1, metavar="N")
 ]
-As = Annotated[
-    Optional[Paper],
-    flag("--as", "Settings of a paper; options that are given win.", rich_help_panel=ADVANCED),
-]
-Collections = Annotated[Optional[str], _shared(SHARED["collection"])]
+PAPERS = "Settings of sakai-2005, -2007, -2017 or sakai-shang-2016; options that are given win."
+As = Annotated[Optional[Paper], flag("--as", PAPERS, rich_help_panel=ADVANCED, metavar="PAPER")]
+Text = Optional[str]
+File = Optional[Path]
+Table = Literal["text", "csv", "json", "markdown", "latex"]
+Form = Annotated[Table, flag("--format", "Of the table.")]
+Collections = Annotated[Text, _shared(SHARED["collection"])]
 Metrics = Annotated[Optional[str], _shared(SHARED["metrics"])]
 Workers = Annotated[Optional[int], _shared(SHARED["workers"])]
 Cluster = Annotated[Optional[Path], _shared(SHARED["cluster"])]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal
 
 from scorecube.cli import options
-from scorecube.cli.options import argument, flag
+from scorecube.cli.options import File, Table, Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
@@ -19,17 +19,20 @@ judged, gain 0. Gains are numbers >= 0 (10:5:1, 1:0.5:0.1) that do not rise
 towards the lowest level; "auto", the default, gives each level its number.
 scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
 gains (scorecube list metrics says which) have the same scores in all of them."""
+COLUMNS = "Columns to show; intervals by names such as mean_limits and rank_set."
+FORM = (
+    "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
+    "scorecube import removes; in json all labels are exact."
+)
+BY = "Draw each gain, size or value of an option, such as sampling, of one collection."
+CLEAN = "Delete what killed commands left, and replaced scores, a day old or more."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
 
 
 def info(
     study: options.StudyPath,
-    form: Annotated[
-        Literal["text", "json"], flag("--format", "Text, or JSON for programs.")
-    ] = "text",
-    warnings: Annotated[
-        bool, flag("--warnings", "Only what limits or may spoil the numbers.")
-    ] = False,
+    form: Annotated[Literal["text", "json"], flag("--format", "Text, or JSON.")] = "text",
+    warnings: Annotated[bool, flag("--warnings", "Only what may spoil the numbers.")] = False,
 ) -> None:
     """Show the collections and results of a study.
 
@@ -50,35 +53,14 @@ def info(
 def show(
     study: options.StudyPath,
     analysis: Analysis,
-    table: Annotated[
-        Optional[str], flag("--table", "Table of the analysis; the first by default.")
-    ] = None,
+    table: Annotated[Text, flag("--table", "Table of the analysis; the first by default.")] = None,
     collection: options.Collections = None,
-    metrics: Annotated[Optional[str], flag("--metrics", "Rows of these metrics only.")] = None,
-    sort: Annotated[
-        Optional[str],
-        flag("--sort", "Columns to sort by, e.g. share:desc,metric (largest share first)."),
-    ] = None,
-    columns: Annotated[
-        Optional[str],
-        flag(
-            "--columns",
-            "Columns to show, separated by commas; intervals by names such as mean_limits and "
-            "rank_set.",
-        ),
-    ] = None,
+    metrics: Annotated[Text, flag("--metrics", "Rows of these metrics only.")] = None,
+    sort: Annotated[Text, flag("--sort", "Columns to sort by, e.g. share:desc,metric.")] = None,
+    columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
     top: options.Top = None,
-    form: Annotated[
-        Literal["text", "csv", "json", "markdown", "latex"],
-        flag(
-            "--format",
-            "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, "
-            "which scorecube import removes; in json all labels are exact.",
-        ),
-    ] = "text",
-    all_results: Annotated[
-        bool, flag("--all", "All stored results, not only the latest of each collection.")
-    ] = False,
+    form: Annotated[Table, flag("--format", FORM)] = "text",
+    all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
 ) -> None:
     """Print a table of scores or results.
@@ -110,33 +92,13 @@ def show(
 
 def figure(
     study: options.StudyPath,
-    analysis: Annotated[
-        str, argument("ANALYSIS", "Analysis with a stored result; or scores, design or wcw.")
-    ],
-    out: Annotated[
-        Optional[Path], flag("--out", "File to write: .png, .svg or .pdf; ANALYSIS.png by default.")
-    ] = None,
+    analysis: Annotated[str, argument("ANALYSIS", "With a result; or scores, design or wcw.")],
+    out: Annotated[File, flag("--out", ".png, .svg or .pdf; ANALYSIS.png by default.")] = None,
     collection: options.Collections = None,
-    gain: Annotated[
-        Optional[str], flag("--gain", "Gain setting, for one collection; the first by default.")
-    ] = None,
+    gain: Annotated[Text, flag("--gain", "Gain setting; the first by default.")] = None,
     metrics: options.Metrics = None,
-    by: Annotated[
-        Optional[str],
-        flag(
-            "--by",
-            "Draw each gain, size or value of an option, such as sampling, of the stored results "
-            "of one collection.",
-        ),
-    ] = None,
-    kind: Annotated[
-        Literal["curves", "bars"],
-        flag(
-            "--kind",
-            "With --by: curves of all values in one panel; or bars of shares, a group for each "
-            "value.",
-        ),
-    ] = "curves",
+    by: Annotated[Text, flag("--by", BY)] = None,
+    kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -160,10 +122,8 @@ def report(
     study: options.StudyPath,
     out: Annotated[Path, flag("--out", "HTML file.")] = Path("report.html"),
     collection: options.Collections = None,
-    title: Annotated[str, flag("--title", "Title; by default the name of the study.")] = "",
-    primary: Annotated[
-        str, flag("--primary", "Metric that a page opens with; the first by default.")
-    ] = "",
+    title: Annotated[str, flag("--title", "By default the name of the study.")] = "",
+    primary: Annotated[str, flag("--primary", "Metric in front; the first by default.")] = "",
 ) -> None:
     """Write all results of a study as one self-contained page.
 
@@ -194,9 +154,7 @@ def merge(
     out: Annotated[
         str, argument("OUT", "Study to merge into: a directory, or s3://bucket/prefix.")
     ],
-    studies: Annotated[
-        list[str], argument("STUDY...", "Studies to merge; patterns work for object stores, too.")
-    ],
+    studies: Annotated[list[str], argument("STUDY...", "Studies to merge, or patterns of them.")],
 ) -> None:
     """Join studies; run it again to continue, or to add more studies.
 
@@ -215,13 +173,7 @@ def merge(
 
 
 def verify(
-    study: options.StudyPath,
-    clean: Annotated[
-        bool,
-        flag(
-            "--clean", "Delete what killed commands left, and replaced scores, a day old or more."
-        ),
-    ] = False,
+    study: options.StudyPath, clean: Annotated[bool, flag("--clean", CLEAN)] = False
 ) -> None:
     """Read everything that a study holds and compare it with its recorded digests.
 

@@ -18,26 +18,17 @@ from scorecube.errors import BadOutput, counted
 if TYPE_CHECKING:
     from scorecube.workflow.sweep_tasks import Problem
 
-SweepPath = Annotated[Path, argument("SWEEP.toml", "Collections, analyses and their options.")]
-PartOption = Annotated[
-    Optional[str],
-    flag("--part", "Share of the collections, e.g. 3/100, for array jobs.", metavar="K/N"),
-]
-StatusOption = Annotated[bool, flag("--status", "Only count what is read and stored.")]
-ReplaceOption = Annotated[
-    bool, flag("--replace", "Replace stored scores whose source has changed.")
-]
-InitOption = Annotated[bool, flag("--init", "Write an example of the file, sweep.toml by default.")]
+PART = "Share of the collections, e.g. 3/100, for array jobs."
 MOST_NAMED = 5
 """Collections that are named in a line on impossible analyses."""
 
 
 def sweep(
-    file: SweepPath = Path("sweep.toml"),
-    init: InitOption = False,
-    part: PartOption = None,
-    status: StatusOption = False,
-    anew: ReplaceOption = False,
+    file: Annotated[Path, argument("SWEEP.toml", "Collections and analyses.")] = Path("sweep.toml"),
+    init: Annotated[bool, flag("--init", "Write an example of the file.")] = False,
+    part: Annotated[Optional[str], flag("--part", PART, metavar="K/N")] = None,
+    status: Annotated[bool, flag("--status", "Only count what is read and stored.")] = False,
+    anew: Annotated[bool, flag("--replace", "Replace scores whose source has changed.")] = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,

@@ -190,14 +190,8 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
     from rich.console import Console
 
     amount = bars.TaskProgressColumn() if unit is None else bars.MofNCompleteColumn()
-    columns = (
-        bars.TextColumn("{task.description}", markup=False),
-        bars.BarColumn(),
-        amount,
-        bars.TextColumn(unit or ""),
-        bars.TimeRemainingColumn(),
-        bars.TextColumn("left"),
-    )
+    text, left = bars.TextColumn("{task.description}", markup=False), bars.TimeRemainingColumn()
+    columns = (text, bars.BarColumn(), amount, unit or "", left, "left")
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(visible(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

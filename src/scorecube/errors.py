@@ -77,12 +77,8 @@ def default_flag(name: str) -> str:
 class ScorecubeError(Exception):
     """Base of all errors raised on purpose; the command line exits with status 1.
 
-    Parameters
-    ----------
-    text
-        Message; arguments in it are named with `option`.
-    option
-        Name of the argument that is wrong, if one is.
+    text: Message; arguments in it are named with `option`.
+    option: Name of the argument that is wrong, if one is.
     """
 
     def __init__(self, text: str = "", *, option: str | None = None) -> None:
@@ -229,13 +225,7 @@ def meant(value: float, kind: str = "") -> str:
 
 
 def natural_key(label: str) -> list[str | int]:
-    """Return what labels are sorted by for people: numbers in them by their size.
-
-    Examples
-    --------
-    >>> sorted(["t10", "t9", "T1"], key=natural_key)
-    ['T1', 't9', 't10']
-    """
+    """Return what labels are sorted by for people: numbers in them by their size, t9 before t10."""
     return [int(part) if k % 2 else part for k, part in enumerate(re.split(r"(\d+)", label))]
 
 
@@ -252,27 +242,23 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> None:
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:
-    """Return the known names most similar to an unknown one, or the first ones."""
-    import difflib
-
-    # Ignore letter case: it is the most common mistake in metric names.
-    by_lower: dict[str, list[str]] = {}
-    for word in known:
-        by_lower.setdefault(word.lower(), []).append(word)
-    close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=0.3)
-    words = [word for lower in close for word in by_lower[lower]]
+    """Return the known names most similar to an unknown one in any letter case, or the first."""
+    words = _similar(name, known, count, 0.3)
     return ", ".join(words or sorted(known)[: 2 * count])
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return a question that ends an error message, or '' if no known name is similar.
+    """Return a question that ends an error message, or '' if no known name is similar."""
+    close = _similar(name, known, 3, 0.6)
+    return f". Did you mean {', '.join(map(repr, close))}?" if close else ""
 
-    Examples
-    --------
-    >>> did_you_mean("bootstarp", ["swap", "bootstrap"])
-    ". Did you mean 'bootstrap'?"
-    """
+
+def _similar(name: str, known: list[str], count: int, least: float) -> list[str]:
+    """Return the known names most similar to another one, the most similar first."""
     import difflib
 
-    close = difflib.get_close_matches(name.lower(), known)
-    return f". Did you mean {', '.join(map(repr, close))}?" if close else ""
+    by_lower: dict[str, list[str]] = {}
+    for word in known:
+        by_lower.setdefault(word.lower(), []).append(word)
+    close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=least)
+    return [word for lower in close for word in by_lower[lower]]

@@ -22,6 +22,8 @@ from scorecube.errors import BadOutput
 PathLike = str | os.PathLike[str]
 FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20].)", re.DOTALL)
 """Beginning of a cell that spreadsheets may take for a formula, behind any apostrophes."""
+ESCAPED = "backslashreplace"
+"""What is done with halves of characters, which UTF-8 does not have."""
 NUMBER = re.compile(r"'*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -59,16 +61,25 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
     """
     target = Path(path)
     check_target(target)
-    temporary = _new_name(target)
+    parts = [content] if isinstance(content, str | bytes) else content
+    new = target.absolute().with_name(f".scorecube-{secrets.token_hex(16)}.partial")
     with _translated_errors(target):
         replaced = target.exists() and not target.is_symlink()
         mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if replaced else None
         try:
-            _write_new(temporary, content, mode)
-            temporary.replace(target)
+            # A name that exists, also of a link, is an error.
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            with os.fdopen(handle, "wb") as file:
+                if mode is not None:
+                    os.fchmod(handle, mode)
+                for part in parts:
+                    text = part if isinstance(part, bytes) else part.encode(errors=ESCAPED)
+                    file.write(text)
+                file.flush()
+                os.fsync(handle)
+            new.replace(target)
         except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
+            new.unlink(missing_ok=True)
             raise
         _sync_folder(target.parent)
 
@@ -79,47 +90,19 @@ def check_target(path: PathLike) -> None:
     Raises BadOutput: A missing folder; a folder, a device or a pipe in place of the file; a file
         that may not be written.
     """
-    target = Path(path)
+    target, problem = Path(path), ""
     with _translated_errors(target):
-        if not target.parent.is_dir():
-            raise BadOutput(
-                f"{target}: there is no folder {target.parent}; create it first, or choose another "
-                "folder",
-                option="out",
-            )
         # A link to one of a process's open files, as /dev/stdout is, must not be replaced either.
         special = target.is_symlink() and target.readlink().parts[:2] == ("/", "proc")
-        if special or (target.exists() and not target.is_file()):
+        if not target.parent.is_dir():
+            problem = f"there is no folder {target.parent}; create it, or choose another one"
+        elif special or (target.exists() and not target.is_file()):
             kind = "a folder" if target.is_dir() else "a device or a pipe"
-            raise BadOutput(
-                f"{target}: is {kind}, expected a file or a new name; choose another path",
-                option="out",
-            )
-        if target.is_file() and not target.is_symlink() and not os.access(target, os.W_OK):
-            raise BadOutput(
-                f"{target}: cannot be written: the file is read-only; choose another path",
-                option="out",
-            )
-
-
-def _write_new(path: Path, content: str | bytes | Iterable[str], mode: int | None = None) -> None:
-    """Write a file that does not exist; a name that exists, also of a link, is an error."""
-    parts = [content] if isinstance(content, str | bytes) else content
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with os.fdopen(handle, "wb") as file:
-        if mode is not None:
-            os.fchmod(handle, mode)
-        for part in parts:
-            file.write(
-                part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace")
-            )
-        file.flush()
-        os.fsync(handle)
-
-
-def _new_name(target: Path) -> Path:
-    """Return a hidden path beside a target; its length does not depend on the target's."""
-    return target.absolute().with_name(f".scorecube-{secrets.token_hex(16)}.partial")
+            problem = f"is {kind}, expected a file or a new name; choose another path"
+        elif target.is_file() and not target.is_symlink() and not os.access(target, os.W_OK):
+            problem = "cannot be written: the file is read-only; choose another path"
+    if problem:
+        raise BadOutput(f"{target}: {problem}", option="out")
 
 
 @contextmanager

@@ -10,95 +10,72 @@ from typing import Final
 
 # Dimensions (singular, as everywhere in the project).
 METRIC: Final = "metric"  # evaluation measure, by its canonical name, e.g. ``nDCG@10``
-GAIN: Final = "gain"
-"""Gain setting, e.g. ``3:2:1`` (highest level first), or ``auto`` (gain = level)."""
+GAIN: Final = "gain"  # gain setting: ``3:2:1``, highest level first, or ``auto`` (gain = level)
 RUN: Final = "run"  # a system's output, by run name
 TOPIC: Final = "topic"  # a topic (question, query), by its id as a string
-COLLECTION: Final = "collection"
-"""A test collection, benchmark or task, by its name; of boards a coordinate along topic."""
+COLLECTION: Final = "collection"  # collection, benchmark or task, by name; of boards along topic
 RANK: Final = "rank"  # position in a ranked list, from 1
 LEVEL: Final = "level"  # relevance level: 0 judged not relevant, 1.. relevant, higher is better
-DOCUMENT: Final = "document"
-"""A judged document, by its number within the topic (document ids sorted as bytes)."""
+DOCUMENT: Final = "document"  # judged document, by its number in the topic (ids sorted as bytes)
 TRIAL: Final = "trial"  # one resampling replicate, from 0
 HALF: Final = "half"  # first (0) or second (1) topic sample of a swap trial
 DRAW: Final = "draw"  # position inside one topic sample, from 0
-BIN: Final = "bin"
-"""Performance-difference bin, from 0; with a stated number of bins the last is open above."""
+BIN: Final = "bin"  # bin of differences, from 0; of a stated number the last is open above
 CONFIDENCE: Final = "confidence"  # 1 - accepted swap rate, e.g. 0.95
 SIZE: Final = "size"  # number of topics in a sample
-FUZZINESS: Final = "fuzziness"
-"""Share of the larger mean below which a difference is none, e.g. 0.05."""
-PAIR: Final = "pair"
-"""Two runs, the first before the second in label order; pairs are in label order."""
+FUZZINESS: Final = "fuzziness"  # share of the larger mean below which a difference is none
+PAIR: Final = "pair"  # two runs, the first before the second; pairs are in label order
 RUN_A: Final = "run_a"  # first run of a pair, by its label (coordinate along pair)
 RUN_B: Final = "run_b"  # second run of a pair, by its label (coordinate along pair)
 TEST: Final = "test"  # classical test: t, wilcoxon or sign
 ALPHA: Final = "alpha"  # significance level, e.g. 0.05
 ADJUSTMENT: Final = "adjustment"  # of p-values for their number: none, holm or bh
-VERDICT: Final = "verdict"
-"""On a pair of runs in a test of equivalence: equivalent, different or inconclusive."""
-DOUBTS: Final = "doubts"
-"""Attribute of results, and fact of a collection: what looks like a mistake."""
-JUDGEMENTS: Final = "judgements"
-"""Set of judgements that the scores of a gain setting are based on (coordinate along gain)."""
+VERDICT: Final = "verdict"  # in a test of equivalence: equivalent, different or inconclusive
+DOUBTS: Final = "doubts"  # attribute of results and fact of a collection: what may be a mistake
+JUDGEMENTS: Final = "judgements"  # set of judgements of a gain setting (coordinate along gain)
 SETTING: Final = "setting"  # gain setting within a set of judgements (coordinate along gain)
 COMPARISON: Final = "comparison"  # two rankings of the same runs that are correlated
 LEAVE: Final = "leave"  # number of teams left out; 0 is the whole collection
-TOPIC_STEP: Final = "topic_step"
-"""Number of topics in a step of a nested chain of topic sets; the first is all topics."""
+TOPIC_STEP: Final = "topic_step"  # topics in a step of a nested chain of topic sets, first all
 COEFFICIENT: Final = "coefficient"  # reliability coefficient: erho2 or phi
 N_TOPICS: Final = "n_topics"  # number of topics of mean scores
 TARGET: Final = "target"  # wanted value of a reliability coefficient, e.g. 0.95
 SOURCE: Final = "source"  # source of variance of scores: systems, topics, interaction
 JUDGE: Final = "judge"  # set of judgements that is compared with the truth
-JUDGE_LEVEL: Final = "judge_level"
-"""Relevance level of a document under a judge, where `LEVEL` is that under the truth."""
-LABEL_STATISTIC: Final = "label_statistic"
-"""Measure of agreement of labels: kappa, weighted_kappa, alpha or agreement."""
-N_LABELLED: Final = "n_labelled"
-"""Number of topics with labels of the truth that means are corrected by."""
+JUDGE_LEVEL: Final = "judge_level"  # level under a judge, where `LEVEL` is that under the truth
+LABEL_STATISTIC: Final = "label_statistic"  # kappa, weighted_kappa, alpha or agreement of labels
+N_LABELLED: Final = "n_labelled"  # topics with labels of the truth that means are corrected by
 
 # Coordinates and variables of the three kinds of dataset.
-TEAM: Final = "team"
-"""Team that submitted a run (coordinate along run); where teams are left out, a dimension."""
+TEAM: Final = "team"  # team of a run (along run); where teams are left out, a dimension
 TEAM_OF_RUN: Final = "team_of_run"  # team of each run, where teams are a dimension
-SYSTEM: Final = "system"
-"""System whose repetition a run is, such as a model trained with a seed (coordinate along run)."""
-TOPIC_GROUP: Final = "topic_group"
-"""Group that a topic belongs to, such as a conversation (coordinate along topic)."""
+SYSTEM: Final = "system"  # system whose repetition a run is, as a model with a seed (along run)
+TOPIC_GROUP: Final = "topic_group"  # group of a topic, such as a conversation (along topic)
 LEFT_OUT: Final = "dropped_topics"
 ABOUT_TOPICS: Final = (LEFT_OUT,)
 """Attributes of cubes and results: sentences on which topics are used."""
 SCORE: Final = "score"  # effectiveness score of a run on a topic (the cube's one variable)
-N_RETRIEVED: Final = "n_retrieved"
-"""Number of documents a run returned for a topic; 0 where the run lacks the topic."""
+N_RETRIEVED: Final = "n_retrieved"  # documents returned for a topic; 0 where the run lacks it
 N_JUDGED: Final = "n_judged"  # number of documents judged at each level, per topic
-DOCUMENT_AT_RANK: Final = "document_at_rank"
-"""Judged document at each rank, by its number within the topic."""
+DOCUMENT_AT_RANK: Final = "document_at_rank"  # number of the judged document at a rank
 LEVEL_OF_DOCUMENT: Final = "level_of_document"  # relevance level of each judged document
-DOCUMENT_KEY: Final = "document_key"
-"""Hash of the id of each judged document; 0 behind the last document of a topic."""
-LABEL_COUNTS: Final = "label_counts"
-"""Documents by their levels under the truth and under a judge."""
+DOCUMENT_KEY: Final = "document_key"  # hash of the id of a judged document; 0 behind the last
+LABEL_COUNTS: Final = "label_counts"  # documents by their levels under truth and judge
 TOPIC_SAMPLE: Final = "topic_sample"  # topic labels drawn in each trial, half and draw
 TOPIC_SIGN: Final = "topic_sign"  # sign of each topic in each trial of the randomisation test
-TEAM_LEFT_OUT: Final = "team_left_out"
-"""Whether a team is left out, in each trial of each number of teams."""
-TOPIC_PLACE: Final = "topic_place"
-"""Place of a topic in the order of a trial, of which a step keeps the first ones."""
-RUN_PERMUTATION: Final = "run_permutation"
-"""Positions of runs, permuted within each topic, in each trial of the Tukey test."""
+TEAM_LEFT_OUT: Final = "team_left_out"  # whether a team is left out, by trial and number of teams
+TOPIC_PLACE: Final = "topic_place"  # place of a topic in a trial, of which a step keeps the first
+RUN_PERMUTATION: Final = "run_permutation"  # positions of runs, permuted in each topic and trial
 
 USES_GAINS: Final = "uses_gains"  # whether scores depend on the gain setting (along metric)
-HIGHER_IS_BETTER: Final = "higher_is_better"
-"""Coordinate along metric: whether larger scores are better; of all metrics without it."""
+HIGHER_IS_BETTER: Final = "higher_is_better"  # whether larger scores are better (along metric)
 SCORE_LOW: Final = "score_low"
 SCORE_HIGH: Final = "score_high"
 """Coordinates along metric: least and greatest score that there can be; NaN where unknown."""
 ABOUT_METRICS: Final = (HIGHER_IS_BETTER, SCORE_LOW, SCORE_HIGH)
-USES_SETTINGS: Final = "uses_settings"
-"""The same within one set of judgements, where gain settings hold several."""
+USES_SETTINGS: Final = (
+    "uses_settings"  # the same in one set of judgements, where gains hold several
+)
 
 UNJUDGED: Final = -1  # level code of an unjudged document, and of the padding behind a list's end
 

@@ -15,26 +15,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses import jackknife
-from scorecube.analyses.correlation_quantities import (
-    QUARTILE,
+from scorecube.analyses.correlation_result import (
+    COMPARED,
     QUARTILES,
     VARIABLES,
     about_limits,
-    comparison_labels,
     in_order,
 )
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.table import Table
+from scorecube.analyses.units import IntArray
 from scorecube.errors import BadPlan, counted
 from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
 from scorecube.statistics.kendall_tau import exact_p, null_error
 
-IntArray = NDArray[np.int64]
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
 
@@ -43,11 +41,10 @@ MIN_RUNS = 3
 class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
-    The coefficients are Kendall's tau, tau-b, tau-AP and Spearman's rho. Pairs of runs with equal
-    means are ties. Estimand of ``topics_low`` and ``topics_high``: the tau to be expected between
-    both rankings of these runs from as many other topics (delete-group jackknife on the scale of
-    atanh), not that of the true rankings. ``tau_low`` and ``tau_high`` are the papers' limits by
-    the variance between unrelated rankings, and may exceed 1.
+    Equal means are ties. ``topics_low`` and ``topics_high`` are limits of the tau to be expected
+    between both rankings of these runs from as many other topics (jackknife), not of the true
+    rankings. ``tau_low`` and ``tau_high`` are the papers', by the variance between unrelated
+    rankings, and may exceed 1.
 
     Examples
     --------
@@ -102,8 +99,7 @@ class Correlation(Analysis):
         return {}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        compared = self.comparisons(table)
-        above = above_by_cell(table)
+        compared, above = self.comparisons(table), above_by_cell(table)
         values = self.coefficients(table, above, compared)
         for array in values.values():
             if len(table.runs) < MIN_RUNS and array.dtype.kind == "f":
@@ -112,15 +108,17 @@ class Correlation(Analysis):
         values["marked"] = values["exceeds_one"] if self.bold is None else values["tau"] > self.bold
         values["of_metrics"] = compared[:, 0] != compared[:, 2]
         values["of_gains"] = ~values["of_metrics"]
-        coords = comparison_labels(table, compared)
-        attrs = {
-            "trials": 0,
-            "confidence": self.confidence,
-            "sorted_by": table.metrics[0],
-            "notes": about_limits(table, coords, values),
+        of_dims = [np.array(labels, object) for labels in (table.metrics, table.gains) * 2]
+        coords: dict[str, Any] = {
+            name: (names.COMPARISON, labels[places])
+            for name, labels, places in zip(COMPARED, of_dims, compared.T, strict=True)
         }
-        coords |= {QUARTILE: list(QUARTILES), names.SYSTEM: np.arange(len(table.runs)) + 1}
-        return table.dataset(VARIABLES, values | in_order(table, above), coords, attrs)
+        unlimited = np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])
+        notes = about_limits(table, [coords[name][1][unlimited] for name in COMPARED])
+        attrs = {"trials": 0, "confidence": self.confidence, "sorted_by": table.metrics[0]}
+        coords |= {"quartile": list(QUARTILES), names.SYSTEM: np.arange(len(table.runs)) + 1}
+        values |= in_order(table, above)
+        return table.dataset(VARIABLES, values, coords, attrs | {"notes": notes})
 
     def coefficients(self, table: Table, above: IntArray, compared: IntArray) -> dict[str, Any]:
         """Return coefficients with limits, and counts of pairs of runs, (comparison,) each."""
@@ -145,7 +143,7 @@ class Correlation(Analysis):
             "spearman": spearman(above)[at],
             "z": z,
             "p_value": 2 * ndtr(-z),
-            "p_exact": np.array([exact_p(n_runs, *pair) for pair in orders]),
+            "p_exact": np.array([exact_p(n_runs, *order) for order in orders]),
             "tau_low": tau - margin,
             "tau_high": tau + margin,
             "concordant": concordant,

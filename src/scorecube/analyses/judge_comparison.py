@@ -13,8 +13,9 @@ from scorecube.analyses.correlation import above_by_cell
 from scorecube.analyses.judged_tables import JudgedTable
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_groups
+from scorecube.analyses.variables import read_variables
 from scorecube.kernels.ranks import concordance, tau_ap
-from scorecube.statistics.corrected_means import CorrectedMean, corrected_mean
+from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import difference_limits, guarded_estimates
 from scorecube.statistics.label_agreement import label_coefficients
@@ -23,6 +24,48 @@ from scorecube.statistics.paired_tests import classical_p_values
 Values = dict[str, Any]
 PAIRS_AT_ONCE = 2**14
 """Pairs of runs whose differences are in memory at a time."""
+VARIABLES = read_variables("""
+    [metric gain judge]
+    tau | estimate | 1 | Kendall's tau-a of the runs under the truth and the judge
+    tau_ap | estimate | 1 | AP correlation with the truth, mean over orders of ties
+    tau_low | low:tau | 1 | lower limit of the tau to be expected from as many other topics
+    tau_high | high:tau | 1 | upper limit of the tau to be expected from as many other topics
+    n_pairs | count | pairs | pairs of runs of both sets
+    agree | count | pairs | pairs significant under both sets, for the same run
+    only_truth | count | pairs | pairs significant under the truth only
+    only_judge | count | pairs | pairs significant under the judge only
+    opposite | count | pairs | pairs significant under both sets, for opposite runs
+    neither | count | pairs | pairs significant under neither set
+    bias | estimate | score | mean over runs of the bias of a run
+    bias_low | low:bias | score | lower limit of the bias over topics
+    bias_high | high:bias | score | upper limit of the bias over topics
+    [metric gain judge run]
+    mean_truth | estimate | score | mean score under the truth
+    mean_judge | estimate | score | mean score under the judge
+    run_bias | estimate | score | mean under the judge less mean under the truth
+    run_bias_low | low:run_bias | score | lower limit of the bias of a run over topics
+    run_bias_high | high:run_bias | score | upper limit of the bias of a run over topics
+    rank_truth | estimate | rank | rank under the truth; tied runs share the best
+    rank_judge | estimate | rank | rank under the judge
+    [metric gain judge n_labelled run]
+    corrected | estimate | score | mean over infinitely many topics
+    corrected_low | low:corrected | score | lower limit of the mean over infinitely many topics
+    corrected_high | high:corrected | score | upper limit of the mean over infinitely many topics
+    slope | estimate | 1 | lambda, the weight of the judge; 0 for none
+    [judge n_labelled]
+    labelled_topics | condition/iu | topics | labelled topics
+    [judge label_statistic]
+    label | estimate | 1 | agreement of the labels of all common documents
+    label_low | low:label | 1 | lower limit over topics
+    label_high | high:label | 1 | upper limit over topics
+    [judge]
+    n_documents | count | documents | documents that both judged
+    labelled_by_both | count | topics | topics with documents that both judged
+    n_shared | count | topics | topics of both sets
+    n_truth | count | topics | topics of the truth
+    n_judged | count | topics | topics of the judge
+    n_common_runs | count | runs | runs of both sets
+""")
 
 
 def rankings(judged: JudgedTable, confidence: float) -> Values:
@@ -87,43 +130,30 @@ def biases(judged: JudgedTable, confidence: float) -> Values:
     """
     truth, judge = judged.truth, judged.judge
     of_runs = np.full((3, *truth.means.shape), np.nan)
-    of_means = np.full((3, len(of_runs[0])), np.nan)
-    for cell in range(len(truth.ranges) if judged.is_shared else 0):
+    of_means = np.full((3, len(truth.means)), np.nan)
+    for cell, ends in enumerate(truth.ranges if judged.is_shared else ()):
         by_run = judge.scores[cell] - truth.scores[cell]
+        width = None if ends is None else ends[1] - ends[0]
         binary = bool(truth.binary[cell] and judge.binary[cell])
-        of_runs[:, cell] = bias_limits(by_run, truth, cell, binary, confidence)
-        mean = by_run.mean(axis=0, keepdims=True)
-        of_means[:, cell] = bias_limits(mean, truth, cell, False, confidence)[:, 0]
-    ends = ("", "_low", "_high")
-    return {
-        f"{name}{end}": array
-        for name, arrays in (("run_bias", of_runs), ("bias", of_means))
-        for end, array in zip(ends, arrays, strict=True)
-    }
-
-
-def bias_limits(rows: Any, truth: Table, cell: int, binary: bool, confidence: float) -> Any:
-    """Return means of differences with limits, (mean and limits, row).
-
-    rows: float64 (row, unit): differences of scores.
-    """
-    ends = truth.ranges[cell]
-    width = None if ends is None else ends[1] - ends[0]
-    found = guarded_estimates(rows, truth.sizes, width, binary=binary)
-    mean = np.average(rows, axis=1, weights=truth.sizes)
-    return np.array([mean, *difference_limits(found, width, confidence)])
+        for rows, is_binary, found in (
+            (by_run, binary, of_runs[:, cell]),
+            (by_run.mean(axis=0, keepdims=True), False, of_means[:, cell, np.newaxis]),
+        ):
+            estimates = guarded_estimates(rows, truth.sizes, width, binary=is_binary)
+            found[0] = np.average(rows, axis=1, weights=truth.sizes)
+            found[1:] = difference_limits(estimates, width, confidence)
+    names = [f"{name}{end}" for name in ("run_bias", "bias") for end in ("", "_low", "_high")]
+    return dict(zip(names, (*of_runs, *of_means), strict=True))
 
 
 def corrections(judged: JudgedTable, sizes: Sequence[int], confidence: float) -> Values:
-    """Return corrected means by numbers of labelled topics, (cell, size, run).
+    """Return corrected means by numbers of labelled topics, 0 for all shared ones.
 
-    They are NaN for more topics than there are.
-
-    sizes: Numbers of labelled topics, 0 for all shared ones.
+    They are (cell, size, run), and NaN for as many topics as there are, or more.
     """
     truth, judge, n_units = judged.truth, judged.judge, judged.truth.sizes.size
-    shape = (len(truth.scores), len(sizes), len(truth.runs))
-    found = np.full((*shape, len(CorrectedMean._fields)), np.nan)
+    shape = len(truth.scores), len(sizes), len(truth.runs)
+    found = np.full((*shape, 4), np.nan)
     for k, size in enumerate(sizes if judged.is_shared else ()):
         if size >= n_units:
             continue  # all of them are a size of their own

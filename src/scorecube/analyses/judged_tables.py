@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import IntArray
 from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.errors import BadPlan, option
@@ -22,8 +22,6 @@ LEAST = 2
 """Fewest common runs, topics of a set, and shared topics for a comparison topic by topic."""
 SEED = 0
 """Of the topics whose labels are used, whatever the seed of the analysis."""
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +51,7 @@ class JudgedTable:
 
 @dataclass(frozen=True, eq=False)
 class JudgedTables:
-    """All judges of a cube.
-
-    truth: Name of the truth.
-    judges: In the order of the cube.
-    notes: What is to be said of the result.
-    trials, seed: Of the plan.
-    """
+    """All judges of a cube, in its order, with the trials and the seed of a plan."""
 
     truth: str
     judges: tuple[JudgedTable, ...]
@@ -72,7 +64,7 @@ class JudgedTables:
         """Memory of the scores."""
         return sum(judge.truth.nbytes + judge.judge.nbytes for judge in self.judges)
 
-    @cached_property
+    @property
     def runs(self) -> tuple[str, ...]:
         """Runs that any judge shares with the truth."""
         return tuple(dict.fromkeys(run for judge in self.judges for run in judge.truth.runs))
@@ -93,41 +85,44 @@ def judged_tables(cube: xr.Dataset) -> JudgedTables:
 
 def _judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> JudgedTable:
     """Return the tables of a judge; its place is that among the judges of the cube."""
-    of_set = np.array(labels_of(cube, names.JUDGEMENTS), object)
-    parts = [cube.isel(gain=of_set == name) for name in (truth, judge)]
+    of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
+    parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
     scored: list[Any] = [
         part[names.SCORE].notnull().transpose(names.RUN, names.TOPIC, ...).values for part in parts
     ]
     runs = scored[0].any(axis=(1, 2, 3)) & scored[1].any(axis=(1, 2, 3))
-    of_truth, of_judge = (scores[runs].any(axis=(0, 2, 3)) for scores in scored)
-    for scores, topics in zip(scored, (of_truth, of_judge), strict=True):
-        if not scores[runs][:, topics].all():
-            raise BadPlan(
-                f"scores of {truth} or {judge} are missing; "
-                f"leave their topics out with {option('missing', 'drop')}"
-            )
-    if min(runs.sum(), of_truth.sum(), of_judge.sum()) < LEAST:
+    topics = [scores[runs].any(axis=(0, 2, 3)) for scores in scored]
+    if not all(scores[runs][:, has].all() for scores, has in zip(scored, topics, strict=True)):
+        raise BadPlan(
+            f"scores of {truth} or {judge} are missing; "
+            f"leave their topics out with {option('missing', 'drop')}"
+        )
+    if min(runs.sum(), topics[0].sum(), topics[1].sum()) < LEAST:
         raise BadPlan(f"{truth} and {judge} need {LEAST} common runs, and {LEAST} topics each")
-    shared = of_truth & of_judge
-    further = of_judge & ~shared
+    shared, further = topics[0] & topics[1], topics[1] & ~topics[0]
     is_shared = int(shared.sum()) >= LEAST
-    parts = [part.isel(run=np.flatnonzero(runs)) for part in parts]
-    table = _table(parts[0], shared if is_shared else of_truth)
+    of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
+    table = _table(of_truth, shared if is_shared else topics[0])
+    # The random word of a topic does not depend on what is shared.
+    key = stream_key(SEED, Purpose.LABELLED_TOPICS)
+    words = np.random.Philox(counter=[0, 0, 0, 0], key=key).random_raw(len(shared))[shared]
+    n_documents = cube.get(names.LABEL_COUNTS)
+    nothing = np.zeros((len(shared), 1, 1), np.int64)
     return JudgedTable(
         name=judge,
         truth=table,
-        judge=_table(parts[1], shared if is_shared else of_judge),
-        further=_table(parts[1], further) if is_shared and further.any() else None,
+        judge=_table(of_judge, shared if is_shared else topics[1]),
+        further=_table(of_judge, further) if is_shared and further.any() else None,
         is_shared=is_shared,
-        order=_label_order(shared, table.sizes.size),
-        counts=_label_counts(cube)[place],
+        order=np.argsort(words[: table.sizes.size], kind="stable"),
+        counts=nothing if n_documents is None else n_documents.values[place],
         n_shared=int(shared.sum()),
-        n_truth=int(of_truth.sum()),
-        n_judged=int(of_judge.sum()),
+        n_truth=int(topics[0].sum()),
+        n_judged=int(topics[1].sum()),
     )
 
 
-def _table(cube: xr.Dataset, topics: BoolArray) -> Table:
+def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
     """Return the table of one set on some topics."""
     part = cube.isel(topic=np.flatnonzero(topics)).assign_coords(
         {
@@ -137,16 +132,3 @@ def _table(cube: xr.Dataset, topics: BoolArray) -> Table:
     )
     dropped = [names.JUDGEMENTS, names.SETTING, names.USES_SETTINGS]
     return make_table(part[[names.SCORE]].drop_vars(dropped), bags=False)
-
-
-def _label_order(shared: BoolArray, n_units: int) -> IntArray:
-    """Return units in random order; the word of a topic does not depend on what is shared."""
-    key = stream_key(SEED, Purpose.LABELLED_TOPICS)
-    words = np.random.Philox(counter=[0, 0, 0, 0], key=key).random_raw(len(shared))[shared]
-    return np.asarray(np.argsort(words[:n_units], kind="stable"))
-
-
-def _label_counts(cube: xr.Dataset) -> IntArray:
-    """Return counts of labels, (judge, topic, level, level); no documents without labels."""
-    nothing = np.zeros((cube.sizes[names.GAIN], cube.sizes[names.TOPIC], 1, 1), np.int64)
-    return np.asarray(cube.get(names.LABEL_COUNTS, nothing))

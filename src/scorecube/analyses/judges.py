@@ -17,7 +17,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
-from scorecube.analyses.judge_results import VARIABLES
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Part, Totals
@@ -106,7 +105,7 @@ class Judges(Analysis):
         tables: JudgedTables = table
         of_judges = [self.of_judge(judge, tables.runs) for judge in tables.judges]
         values: dict[str, Any] = {}
-        for variable in VARIABLES:
+        for variable in comparison.VARIABLES:
             axis = len(CELL) - 1 if variable.dims[:2] == CELL else 0
             values[variable.name] = np.stack([of[variable.name] for of in of_judges], axis=axis)
         coords = {
@@ -123,7 +122,7 @@ class Judges(Analysis):
         attrs = {"trials": 0, "n_runs": len(tables.runs), "truth": tables.truth, "notes": notes}
         attrs |= {"alpha": self.alpha, "confidence": self.confidence}
         first = replace(tables.judges[0].truth, teams=())
-        return first.dataset(VARIABLES, values, coords, attrs)
+        return first.dataset(comparison.VARIABLES, values, coords, attrs)
 
     def of_judge(self, judged: JudgedTable, runs: Sequence[str]) -> dict[str, Any]:
         """Return the values of one judge by the names of `VARIABLES`, (cell, ...) or (...)."""
@@ -141,7 +140,9 @@ class Judges(Analysis):
             "n_common_runs": len(judged.truth.runs),
         }
         place = [runs.index(run) for run in judged.truth.runs]
-        for name in (variable.name for variable in VARIABLES if names.RUN in variable.dims):
+        for name in (
+            variable.name for variable in comparison.VARIABLES if names.RUN in variable.dims
+        ):
             of_all_runs = np.full((*np.shape(found[name])[:-1], len(runs)), np.nan)
             of_all_runs[..., place] = found[name]
             found[name] = of_all_runs

@@ -65,11 +65,11 @@ unpaired unpaired:Unpaired pair_quantities sakai2006 voorhees2005
     Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
 paired paired:Paired paired_quantities smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
-correlate correlation:Correlation correlation_quantities kendall1938 yilmaz2008 sakai2016
+correlate correlation:Correlation correlation_result kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
 reliability reliability:Reliability reliability urbano2013
     Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
-judges judges:Judges judge_results ferro2022 angelopoulos2023 krippendorff2011
+judges judges:Judges judge_comparison ferro2022 angelopoulos2023 krippendorff2011
     Judges, human or machine, against the judgements that count as truth.
 teams teams:Teams team_results sakaishang2016
     Leave teams and topics out: what would a team lose that did not take part?

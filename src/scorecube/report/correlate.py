@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.correlation_quantities import GAIN_A, METRIC_A, METRIC_B
+from scorecube.analyses.correlation_result import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.tables import COLLECTION, Table, where

@@ -1,24 +1,20 @@
-"""What results of `Correlation` hold, beside coefficients: labels, notes, runs in order."""
+"""What results of `Correlation` hold beside coefficients: runs in order, and why limits miss."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scorecube import names
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import IntArray
 from scorecube.analyses.variables import read_variables
 
-if TYPE_CHECKING:
-    from scorecube.analyses.table import Table
-
-METRIC_A, GAIN_A, METRIC_B, GAIN_B = "metric_a", "gain_a", "metric_b", "gain_b"
-"""Coordinates along the dim comparison."""
-QUARTILE, QUARTILES = "quartile", (0.25, 0.5, 0.75)
 MOST_NAMED = 6
 """Comparisons that a note names."""
-IntArray = NDArray[np.int64]
+QUARTILES = (0.25, 0.5, 0.75)
+COMPARED = METRIC_A, GAIN_A, METRIC_B, GAIN_B = "metric_a", "gain_a", "metric_b", "gain_b"
+"""Coordinates along the dim comparison."""
 VARIABLES = read_variables("""
     [comparison]
     tau | estimate | 1 | Kendall's tau-a: (concordant - discordant) / all pairs of runs
@@ -52,44 +48,10 @@ VARIABLES = read_variables("""
 """)
 
 
-def comparison_labels(table: Table, compared: IntArray) -> dict[str, Any]:
-    """Return the labels of comparisons as coordinates."""
-    labels = (table.metrics, table.gains, table.metrics, table.gains)
-    columns = zip((METRIC_A, GAIN_A, METRIC_B, GAIN_B), labels, compared.T, strict=True)
-    return {
-        name: (names.COMPARISON, np.array(of_dim, object)[place]) for name, of_dim, place in columns
-    }
-
-
-def about_limits(table: Table, coords: dict[str, Any], values: dict[str, Any]) -> list[str]:
-    """Return why limits over topics are missing, where they are."""
-    missing = np.flatnonzero(np.isnan(values["topics_low"]) & ~np.isnan(values["tau"]))
-    if not len(missing):
-        return []
-    if not len(table.tables_left_out):
-        return [f"{table.sizes.size} topics are too few for limits of tau over topics."]
-    first, gain, second, other = (
-        coords[name][1][missing] for name in (METRIC_A, GAIN_A, METRIC_B, GAIN_B)
-    )
-    named = [
-        f"{a} and {b}" if a != b else f"{a} with gains {g} and {h}"
-        for a, g, b, h in zip(first, gain, second, other, strict=True)
-    ]
-    shown = list(dict.fromkeys(named))
-    more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
-    return [
-        "No limits over topics where tau is 1 or -1 with all or some of the topics: "
-        f"{', '.join(shown[:MOST_NAMED])}{more}."
-    ]
-
-
 def in_order(table: Table, above: IntArray) -> dict[str, Any]:
-    """Return means, also in the order of the first metric, with swops (Sakai 2004).
-
-    above: int64 (cell, run): runs with a better mean.
-    """
+    """Return means, also in the order of the first metric, with swops (Sakai 2004)."""
     order = np.argsort(above[table.cell_of[0]], axis=-1, kind="stable")  # (gain, place)
-    means, ranks = table.means[table.cell_of], above[table.cell_of]
+    means, ranks = (of_cells[table.cell_of] for of_cells in (table.means, above))
     sorted_ranks = np.take_along_axis(ranks, order[np.newaxis], axis=-1)
     return {
         "mean": table.means,
@@ -98,3 +60,21 @@ def in_order(table: Table, above: IntArray) -> dict[str, Any]:
         "swops": (np.diff(sorted_ranks, axis=-1) < 0).sum(axis=-1).T,
         "mean_quartile": np.moveaxis(np.quantile(table.means, QUARTILES, axis=-1), 0, -1),
     }
+
+
+def about_limits(table: Table, unlimited: list[Any]) -> list[str]:
+    """Return why limits over topics are missing, by the labels of comparisons without any."""
+    if not len(unlimited[0]):
+        return []
+    if not len(table.tables_left_out):
+        return [f"{table.sizes.size} topics are too few for limits of tau over topics."]
+    named = [
+        f"{a} and {b}" if a != b else f"{a} with gains {g} and {h}"
+        for a, g, b, h in zip(*unlimited, strict=True)
+    ]
+    shown = list(dict.fromkeys(named))
+    more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
+    return [
+        "No limits over topics where tau is 1 or -1 with all or some of the topics: "
+        f"{', '.join(shown[:MOST_NAMED])}{more}."
+    ]

@@ -10,7 +10,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.qrels import read_qrels
+from scorecube.ingest.qrels import read_judgements
 
 TREC = "001 0 d1 3\n001 0 d2 0\n002 0 d1 1\n002 0 d3 2\n"
 DIALECTS = {
@@ -33,8 +33,8 @@ def write(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_dialects_are_told_apart_and_mean_the_same(tmp_path: Path, name: str) -> None:
-    expected = read_qrels(write(tmp_path / "plain", TREC))
-    found = read_qrels(write(tmp_path / "qrels", DIALECTS[name]))
+    expected = read_judgements(write(tmp_path / "plain", TREC))
+    found = read_judgements(write(tmp_path / "qrels", DIALECTS[name]))
     assert found.topics == expected.topics == ["001", "002"]
     np.testing.assert_array_equal(found.levels, expected.levels)
     np.testing.assert_array_equal(found.n_judged(), [[1, 0, 0, 1], [0, 1, 1, 0]])
@@ -45,14 +45,16 @@ def test_dialects_are_told_apart_and_mean_the_same(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", ["trec", "ntcir", "ntcir-grades"])
 def test_a_dialect_may_be_said(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "qrels", "# a comment\n" + DIALECTS[name])
-    np.testing.assert_array_equal(read_qrels(path, dialect=name).levels, read_qrels(path).levels)
+    np.testing.assert_array_equal(
+        read_judgements(path, dialect=name).levels, read_judgements(path).levels
+    )
 
 
 def test_levels_are_mapped(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d -1\n")
-    assert read_qrels(path, level_map={2: 3}).levels.tolist() == [3, 1, 0, -1]
-    assert read_qrels(path, level_map={1: 2, 2: 1}).levels.tolist() == [1, 2, 0, -1]
-    assert read_qrels(path, level_map={-1: 0}).levels.tolist() == [2, 1, 0, 0]
+    assert read_judgements(path, level_map={2: 3}).levels.tolist() == [3, 1, 0, -1]
+    assert read_judgements(path, level_map={1: 2, 2: 1}).levels.tolist() == [1, 2, 0, -1]
+    assert read_judgements(path, level_map={-1: 0}).levels.tolist() == [2, 1, 0, 0]
 
 
 TWICE = "1 Q0 a 1 9 r\n1 Q0 b 2 8 r\n1 Q0 a 3 7 r\n1 Q0 c 4 6 r\n2 Q0 a 1 5 r\n"

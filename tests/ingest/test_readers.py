@@ -143,7 +143,7 @@ BAD = [
     ("res", b"d2\n", 4, "stands twice in topic 1, first in line 1"),
     ("labels", b"1,d3,j,good\n", 4, "level 'good' is not an integer"),
     ("labels", b"1,d1,j,0\n", 4, "judged twice"),
-    ("labels", b"1,,j,0\n", 4, "document is missing"),
+    ("labels", b"1,,j,0\n", 4, "is empty or has blanks"),
     ("teams", b"r3\n", 4, "1 cell"),
     ("teams", b"r3,\n", 4, "is missing"),
     ("teams", b"r1,B\n", 4, "two teams"),

@@ -54,7 +54,7 @@ SCORES = {
     'blank first line of trec_eval': Odd('scores', b"\x1c\nmap\tall\t0.5\n", 'error FILE'),
     'an open quote': Odd('scores', b"topic,\"a\n1,0.5\n", 'error FILE:1'),
     'a JSON list as scores': Odd('scores', b"[1, 2]\n", "error FILE:1"),
-    'deep JSON as scores': Odd('scores', b"[" * 100_000, "error FILE"),
+    'deep JSON as scores': Odd('scores', b"[" * 100_000, "error FILE:1"),
     'deep JSON of ir_measures': Odd('scores', b'{"query_id": ' + b"[" * 100_000 + b"\n", 'error FILE:1', options={'layout': 'ir_measures'}),
     'an integer of 5,000 digits in JSON': Odd('scores', b'{"query_id": 1, "measure": "AP", "value": ' + b"1" * 5000 + b"}\n", 'error FILE:1', options={'layout': 'ir_measures'}),
     'long table with a cut-off of 5,000 digits': Odd('scores', b"run,topic,metric,score\na,1,P_" + b"9" * 5000 + b",0.5\n", 'P@999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999'),

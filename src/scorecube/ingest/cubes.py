@@ -46,37 +46,41 @@ def cubes_of(
     path: File of the teams, for notes.
     Raises BadInput, BadPlan: As of `cube_from_scores`; no scores of the gain setting.
     """
+    warn = notify or LOGGER.warning
     for line in reading.taken:
         (notify or LOGGER.info)(line)
     for line in reading.notes:
-        (notify or LOGGER.warning)(line)
+        warn(line)
     lines: list[str] = []
     cubes = {}
     for name, frame in reading.frame.groupby("collection", sort=False, observed=True):
-        label = str(name)
-        cube = _cube(_with_scores(frame, label, notify), gain, teams, lines.append)
-        known = frame.loc[frame["system"] != "", ["run", "system"]].drop_duplicates().astype(str)
-        of = dict(zip(known["run"], known["system"], strict=True)) | dict(systems or {})
-        for system in of.values():
+        collection = str(name)
+        cube = _cube(_with_scores(frame, collection, warn), gain, teams, lines.append)
+        systems_of = _labels_of(frame, "run", "system") | dict(systems or {})
+        for system in systems_of.values():
             _check_text(system, "name")
-        cube = with_systems(cube, of, notify=lines.append)
-        known = frame.loc[frame[GROUP] != "", ["topic", GROUP]].drop_duplicates().astype(str)
-        groups = dict(zip(known["topic"], known[GROUP], strict=True))
-        cubes[label] = with_topic_groups(cube, groups, notify=lines.append)
+        cube = with_systems(cube, systems_of, notify=lines.append)
+        groups = _labels_of(frame, "topic", GROUP)
+        cubes[collection] = with_topic_groups(cube, groups, notify=lines.append)
     for line in dict.fromkeys(lines):
-        (notify or LOGGER.warning)(line if path is None else f"{path}: {line}")
+        warn(line if path is None else f"{path}: {line}")
     return cubes
 
 
-def _with_scores(frame: pd.DataFrame, collection: str, notify: Notify | None) -> pd.DataFrame:
+def _labels_of(frame: pd.DataFrame, name: str, label: str) -> dict[str, str]:
+    """Return the label of each name that has one."""
+    pairs = frame.loc[(frame[label] != "").to_numpy(), [name, label]].drop_duplicates().astype(str)
+    return dict(zip(pairs[name], pairs[label], strict=True))
+
+
+def _with_scores(frame: pd.DataFrame, collection: str, warn: Notify) -> pd.DataFrame:
     """Return the rows of metrics that have scores, if any has."""
     has_scores = frame[SCORE].notna().groupby(frame["metric"], sort=False, observed=True).any()
     lacking = list(has_scores.index[~has_scores])
-    if lacking and has_scores.any():
-        where = f" in {collection}" if collection else ""
-        (notify or LOGGER.warning)(f"no score of {listed(lacking)}{where}")
-        return frame[~frame["metric"].isin(lacking)]
-    return frame
+    if not lacking or not has_scores.any():
+        return frame
+    warn(f"no score of {listed(lacking)}{f' in {collection}' if collection else ''}")
+    return frame[~frame["metric"].isin(lacking)]
 
 
 def _cube(
@@ -95,37 +99,29 @@ def _cube(
         gains = [gain]
     arrays: dict[str, dict[str, np.ndarray[Any, np.dtype[np.float64]]]] = {}
     scores = frame[SCORE].to_numpy()
-    groups: dict[Any, Any] = frame.groupby(["metric", "gain"], sort=False, observed=True).indices
-    first = {key: rows[0] for key, rows in groups.items()}
-    for metric, label in sorted(groups, key=first.__getitem__):
-        if label and label not in gains:
-            continue
-        rows = groups[metric, label]
-        values = np.full((len(runs), len(topics)), np.nan)
-        values[run_of[rows], topic_of[rows]] = scores[rows]
-        arrays.setdefault(str(metric), {})[label] = values
-        _check_size(values, str(metric))
+    cells: dict[Any, Any] = frame.groupby(["metric", "gain"], sort=False, observed=True).indices
+    for (metric, label), rows in sorted(cells.items(), key=lambda item: item[1][0]):
+        if not label or label in gains:
+            values = np.full((len(runs), len(topics)), np.nan)
+            values[run_of[rows], topic_of[rows]] = scores[rows]
+            arrays.setdefault(str(metric), {})[label] = values
+            _check_size(values, str(metric))
     for metric, by_gain in arrays.items():
         if "" in by_gain and len(by_gain) > 1:
             raise BadInput(f"scores of {metric} both with gain setting {gains[0]} and without one")
-        for label in gains if "" not in by_gain else ():
-            if label not in by_gain:
-                raise BadInput(f"no score of {metric} at gain setting {label}, but at others")
+        if lacking := [label for label in gains if not by_gain.keys() & {label, ""}]:
+            raise BadInput(f"no score of {metric} at gain setting {lacking[0]}, but at others")
     metrics = sorted(arrays, key=lambda metric: bool(gains) and "" in arrays[metric])
-    empty = np.full((len(runs), len(topics)), np.nan)
-    stacked = np.stack(
+    stacked = np.array(
         [
-            np.stack([arrays[metric].get(g, arrays[metric].get("", empty)) for g in gains or [""]])
+            [arrays[metric].get(label, arrays[metric].get("")) for label in gains or [""]]
             for metric in metrics
         ]
     )
     team_of = teams_of(runs, teams, notify=notify)
-    for label, what in [
-        *((r, "run") for r in runs),
-        *((t, "topic") for t in topics),
-        *((m, "name") for m in [*metrics, *team_of]),
-    ]:
-        _check_text(label, what)
+    for what, labels in (("run", runs), ("topic", topics), ("name", [*metrics, *team_of])):
+        for label in labels:
+            _check_text(label, what)
     return cube_dataset(stacked, metrics, gains or [gain], runs, topics, team_of)
 
 
@@ -147,11 +143,9 @@ def _check_text(label: str, what: str) -> None:
 
 def _check_size(values: np.ndarray[Any, np.dtype[np.float64]], metric: str) -> None:
     """Refuse a metric whose scores are all below the smallest maximum."""
-    sizes = np.abs(values)
-    largest = sizes.max(initial=0.0, where=~np.isnan(sizes))
+    largest = np.nanmax(np.abs(values), initial=0.0)
     if 0.0 < largest < SMALLEST_MAXIMUM:
         raise BadInput(
             f"the largest absolute score of {metric} is {largest:g}; it must be 0 or at least "
-            f"{SMALLEST_MAXIMUM:g}: scale the "
-            "scores"
+            f"{SMALLEST_MAXIMUM:g}: scale the scores"
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadInput, BadName, BadPlan, option
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.source import AUTO, BUILT_IN, LONG, MATRIX, NUMBERS, Format
-from scorecube.ingest.source import File as File
+from scorecube.ingest.source import AUTO, BUILT_IN, LONG, MATRIX, NUMBERS, File
+from scorecube.ingest.source import Format as Format
 
 if TYPE_CHECKING:
     from scorecube.ingest.scores import Reading, Scores
 
+OF_PARQUET = (LONG, "every_eval_ever", "inspect")
 _registered: dict[str, Format] = {}
 
 
@@ -44,22 +45,22 @@ def load_format(name: str) -> Format:
 
     formats = FORMATS | _registered
     if name not in formats:
-        raise BadPlan(
-            f"no layout {name!r}; known: {', '.join([AUTO, *layouts()])}", option="layout"
-        )
+        choices = ", ".join([AUTO, *layouts()])
+        raise BadPlan(f"no layout {name!r}; known: {choices}", option="layout")
     return formats[name]
 
 
 def detect(file: File | PathLike) -> str:
     """Return the name of a file's format, found from its content (BadInput for none)."""
-    known = file if isinstance(file, File) else File.read(file)
-    of_parquet = (LONG, "every_eval_ever", "inspect")
-    for name in reversed(list(layouts()) if known.text else of_parquet):
-        if load_format(name).detect(known):
+    content = file if isinstance(file, File) else File.read(file)
+    for name in reversed(list(layouts()) if content.text else OF_PARQUET):
+        if load_format(name).detect(content):
             return name
     choices = "; ".join(f"{option('layout', name)} ({about})" for name, about in layouts().items())
     raise BadInput(
-        f"no known layout fits the first lines; choose one: {choices}", known.path, option="layout"
+        f"no known layout fits the first lines; choose one: {choices}",
+        content.path,
+        option="layout",
     )
 
 
@@ -102,82 +103,53 @@ def read_collections(
     BadPlan
         An unknown layout; options that do not apply to it; two matrices of one metric.
     """
-    from scorecube.ingest.scores import Scores, collect, scores_of
+    from scorecube.ingest.scores import Scores, collect, refuse_other_matrices, scores_of_frame
 
     # The content does not show whether runs are rows or columns: only matrices have both.
     if transpose and layout == AUTO:
         layout = MATRIX
     parts: list[Scores] = []
     problems: list[BadInput] = []
-    first: PathLike | None = None
-    runs: dict[str, PathLike] = {}
+    name, first = layout, None
+    files_of: dict[str, PathLike] = {}
     for path in paths:
         try:
             file = File.read(path)
-            name = detect(file) if layout == AUTO else layout
+            fits = detect(file) if layout == AUTO else layout
             if first is None:
-                asked, first = name, path
-                known = load_format(name)
-                _check_options(known, transpose, chosen or {}, metric, len(paths))
-            elif name != asked:
+                name, first = fits, path
+                arguments = _arguments(name, transpose, chosen or {})
+            elif fits != name:
                 raise BadInput(
-                    f"looks like layout {name}, and {first} like {asked}; import them one after "
-                    "the other, or choose the "
-                    f"{option('layout')}",
+                    f"looks like layout {fits}, and {first} like {name}; import them one after "
+                    f"the other, or choose the {option('layout')}",
                     path,
                     option="layout",
                 )
-            words = {"transpose": transpose, "chosen": chosen}
-            found = known.read(file, metric, **{key: words[key] for key in known.options})
-            if not isinstance(found, Scores):
-                labels = {str(key): found[key] for key in found if key != "score"}
-                found = scores_of(
-                    labels, {"" if "metric" in labels else metric or "score": found["score"]}, path
-                )
-            if known.is_run:
-                for run in found.frame["run"].unique():
-                    if runs.setdefault(run, path) != path:
-                        raise BadInput(
-                            f"a second file of run {run!r}; the first is {runs[run]}", path
-                        )
-            parts.append(found)
+            scores = load_format(name).read(file, metric, **arguments)
+            part = scores if isinstance(scores, Scores) else scores_of_frame(scores, metric, path)
+            for run in part.frame["run"].unique() if load_format(name).is_run else ():
+                if (other := files_of.setdefault(run, path)) != path:
+                    raise BadInput(f"a second file of run {run!r}; the first is {other}", path)
+            parts.append(part)
         except BadInput as error:
             problems.append(error)
-    if first is not None and asked in (MATRIX, NUMBERS):
-        _refuse_two_matrices(parts)
+    if name in (MATRIX, NUMBERS):
+        refuse_other_matrices(parts)
     return collect(parts, problems, metric)
 
 
-def _check_options(
-    known: Format, transpose: bool, chosen: Mapping[str, str], metric: str | None, n_files: int
-) -> None:
-    """Refuse options that do not apply to a format (BadPlan)."""
-    if transpose and "transpose" not in known.options:
-        raise BadPlan(
-            f"{option('transpose', True)} applies to matrices, and the layout is {known.name}",
-            option="transpose",
-        )
-    for role, column in () if "chosen" in known.options else chosen.items():
-        name = f"{role}_column"
-        raise BadPlan(
-            f"{option(name, column)} applies to tables with named columns, and the layout is "
-            f"{known.name}",
-            option=name,
-        )
-    if known.name in (MATRIX, NUMBERS) and metric is not None and n_files != 1:
-        raise BadPlan(
-            f"{option('metric')} names the metric of one file, and there are {n_files} files",
-            option="metric",
-        )
-
-
-def _refuse_two_matrices(parts: Sequence[Scores]) -> None:
-    """Refuse matrices of one metric (BadPlan), or of other runs or topics (BadInput)."""
-    from scorecube.ingest.scores import refuse_other_axes
-
-    metrics: dict[str, Scores] = {}
-    for part in parts:
-        (metric,) = part.frame["metric"].unique()
-        if metrics.setdefault(metric, part) is not part:
-            raise BadPlan(f"two files of metric {metric}: {part.path} is the second")
-    refuse_other_axes({metric: part.frame for metric, part in metrics.items()})
+def _arguments(layout: str, transpose: bool, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of a format's reader (BadPlan for options that do not apply to it)."""
+    takes = load_format(layout).options
+    wrong: list[tuple[str, Any, str]] = []
+    if transpose and "transpose" not in takes:
+        wrong.append(("transpose", True, "matrices"))
+    if "chosen" not in takes:
+        kind = "tables with named columns"
+        wrong += [(f"{role}_column", column, kind) for role, column in chosen.items()]
+    for name, value, kind in wrong[:1]:
+        text = f"{option(name, value)} applies to {kind}, and the layout is {layout}"
+        raise BadPlan(text, option=name)
+    arguments = {"transpose": transpose, "chosen": chosen}
+    return {name: arguments[name] for name in takes}

@@ -12,8 +12,15 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval, metric_of_file
 from scorecube.ingest.roles import PYTERRIER_RUN, SCORES, Taken, header_word, take_columns
-from scorecube.ingest.scores import SCORE, Scores, collections_of, scores_of, wanted_measures
-from scorecube.ingest.tables import DECIMAL_COMMA, Table, column_of, label_of, number_of
+from scorecube.ingest.scores import (
+    SCORE,
+    Scores,
+    categories,
+    collections_of,
+    scores_of,
+    wanted_measures,
+)
+from scorecube.ingest.tables import DECIMAL_COMMA, Table, numbers_of
 
 ORDER = ("run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", SCORE)
 
@@ -24,92 +31,94 @@ def read_long(
     chosen: Mapping[str, str] | None = None,
     *,
     label: Callable[[str], str] | None = None,
-    summary: str = "",
 ) -> Scores:
     """Return the scores of a table.
 
     A header tells what a column is, see `scorecube.ingest.roles`. Columns of benchmarks, tasks or
-    splits make collections. With a column of
-    seeds, run and seed name the run (``a#1``), and the run is its system; with a column of systems
-    beside that of runs, runs of one system are
-    its repetitions. Scores are in a column beside one that names their metrics, or each further
-    column of numbers, or of true and false, is a metric.
+    splits make collections. With a column of seeds, run and seed name the run (``a#1``), and the
+    run is its system; with a column of systems beside that of runs, runs of one system are its
+    repetitions. Scores are in a column beside one that names their metrics, or each further column
+    of numbers, or of true and false, is a metric.
 
     table: Of a file with a header, or of a frame.
     metric: The only metric to read. Of a table without a metric column, the column of that name;
-        without such a column, the name of the
-        column score (by default, the name of the file).
+        without such a column, the name of the column score (by default, the name of the file).
     chosen: Role -> its column, see `scorecube.ingest.roles.take_columns`.
-    label: Measure -> its name here; by default that of trec_eval, or of PyTerrier.
-    summary: Topic of means over topics, which are left out.
+    label: Measure of a tool, whose columns beside run and topic are all measures -> its name here;
+        by default that of trec_eval, or of PyTerrier.
     Raises BadInput: A header without run, topic or scores, or with two columns for one; no rows;
         all that `collect` refuses.
     """
     where = (table.path, table.line if table.path is not None else None)
-    of_tool = label is not None  # all columns beside run and topic are measures
-    taken = take_columns(table.header, None if of_tool else metric, chosen or {}, where)
+    taken = take_columns(table.header, None if label else metric, chosen or {}, where)
     if not len(table.lines):
         raise BadInput("a header without scores", table.path)
-    if label is None:
-        is_pyterrier = table.path is None or header_word(taken.named("run")) == PYTERRIER_RUN
-        label = from_pyterrier if is_pyterrier else from_trec_eval
-    columns, lines = [column_of(cells) for cells in table.columns], np.asarray(table.lines)
-    kept = np.ones(len(lines), bool)
-    if summary:
-        kept &= columns[taken.at["topic"][0]] != summary
-    others: list[str] = []
-    if "metric" in taken.at:
-        measures = np.array([label_of(cell) for cell in columns[taken.at["metric"][0]]], object)
-        names, others = wanted_measures(dict.fromkeys(measures[kept].tolist()), metric, label)
-        kept &= np.array([measure in names for measure in measures], bool)
-    columns, lines = [cells[kept] for cells in columns], lines[kept]
+    is_pyterrier = table.path is None or header_word(taken.named("run")) == PYTERRIER_RUN
+    name_of = label or (from_pyterrier if is_pyterrier else from_trec_eval)
+    columns, at = table.columns, taken.at
     labels: dict[str, Any] = {
-        role: columns[at[0]] for role, at in taken.at.items() if role not in (SCORE, "collection")
+        role: columns[at[role][0]] for role in at if role not in (SCORE, "collection", "metric")
     }
-    if "collection" in taken.at:
-        labels["collection"] = collections_of([columns[k] for k in taken.at["collection"]])
-    if "metric" in taken.at:
+    if "collection" in at:
+        labels["collection"] = collections_of([columns[k] for k in at["collection"]])
+    if "metric" in at:
+        measures = categories(columns[at["metric"][0]])
+        names, others = wanted_measures(measures.unique().tolist(), metric, name_of)
+        kept = np.isin(measures, list(names))
         labels["metric"] = [names[measure] for measure in measures[kept]]
-        metrics, unread = {taken.at[SCORE][0]: ""}, dict(taken.unread)
-    else:
-        metrics, unread = _metrics(taken, columns, metric, label, table)
-        if of_tool:
-            wanted, others = wanted_measures([taken.header[k] for k in metrics], metric, label)
-            metrics = {k: name for k, name in metrics.items() if taken.header[k] in wanted}
-            if not metrics:
-                raise BadInput(f"no score of {metric}; there are {', '.join(others)}", table.path)
-    values = {name: columns[k] for k, name in metrics.items()}
-    notes = _notes(taken, metrics, unread, metric, chosen or {})
-    said = _described(taken, metrics)
+        labels |= {role: _rows(labels[role], kept) for role in labels if role != "metric"}
+        values = {"": _rows(columns[at[SCORE][0]], kept)}
+        lines = np.asarray(table.lines)[kept]
+        said, notes = _said(taken, {}), _notes(taken, taken.unread)
+        return scores_of(labels, values, table.path, lines, taken=said, notes=notes, others=others)
+    metrics, unread = _metrics(taken, columns, metric if label is None else None, name_of, table)
+    others = []
+    if label is not None:
+        wanted, others = wanted_measures([taken.header[k] for k in metrics], metric, label)
+        metrics = {k: name for k, name in metrics.items() if taken.header[k] in wanted}
+        if not metrics:
+            raise BadInput(f"no score of {metric}; there are {', '.join(others)}", table.path)
+    notes = [
+        f"no column {name}: the column {taken.header[k]} is read as {name}"
+        for k, name in metrics.items()
+        if name == metric and header_word(taken.header[k]) != header_word(name)
+        if label is None and SCORE not in (chosen or {})
+    ]
     return scores_of(
-        labels, values, table.path, lines.tolist(), taken=said, notes=notes, others=others
+        labels,
+        {name: columns[k] for k, name in metrics.items()},
+        table.path,
+        table.lines,
+        taken="" if label else _said(taken, metrics),
+        notes=notes + _notes(taken, unread),
+        others=others,
     )
 
 
+def _rows(cells: Any, kept: Any) -> Any:
+    """Return some of the cells of a column."""
+    return cells[kept] if hasattr(cells, "dtype") else [cells[k] for k in np.flatnonzero(kept)]
+
+
 def _metrics(
-    taken: Taken, columns: list[Any], metric: str | None, label: Callable[[str], str], table: Table
+    taken: Taken, columns: Any, metric: str | None, name_of: Callable[[str], str], table: Table
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return the metric of each column that has scores, and why each other column is not read."""
     places = taken.at.get(SCORE, []) or taken.values
-    headers = [taken.header[k] for k in places]
-    if repeated := [name for name, count in Counter(headers).items() if count > 1]:
+    headers = Counter(taken.header[k] for k in places)
+    if repeated := [name for name, count in headers.items() if count > 1]:
         raise BadInput(f"several columns are called {listed(repeated)}", table.path, table.line)
-    unread, kept = dict(taken.unread), []
+    unread, names = dict(taken.unread), dict[int, str]()
+    is_score = {k: header_word(taken.header[k]) in SCORES for k in places}
     for k in places:
-        is_score = SCORE in taken.at or header_word(taken.header[k]) in SCORES
-        if not is_score and (kind := kind_of_column(columns[k])):
-            unread[k] = kind
-        else:
-            kept.append(k)
-    names = {}
-    for k in kept:
-        is_score = header_word(taken.header[k]) in SCORES
         if SCORE in taken.at and metric is not None:
             names[k] = metric
-        elif is_score and len(kept) == 1:
-            names[k] = SCORE if table.path is None else metric_of_file(table.path)
+        elif SCORE in taken.at or is_score[k] or not (kind := kind_of_column(columns[k])):
+            names[k] = name_of(taken.header[k])
         else:
-            names[k] = label(taken.header[k])
+            unread[k] = kind
+    if len(names) == 1 and is_score[min(names)] and names != {min(names): metric}:
+        names = {min(names): SCORE if table.path is None else metric_of_file(table.path)}
     if not names:
         beside = ", ".join(taken.named(role) for role in taken.at)
         raise BadInput(
@@ -130,52 +139,38 @@ def _metrics(
 
 def kind_of_column(cells: Any) -> str:
     """Return what a column is if it is no metric: text, nested or empty; '' for numbers."""
-    numbers = [number_of(cell) for cell in cells]
-    others = [cell for cell, number in zip(cells, numbers, strict=True) if number is None]
-    n_numbers = sum(number == number for number in numbers if number is not None)
-    if len(others) > n_numbers:
-        if all(DECIMAL_COMMA.fullmatch(str(cell).strip()) for cell in others):
-            return ""
-        if all(isinstance(cell, list | dict | tuple | set) for cell in others):
-            return "nested"
-        return f"text, {counted(n_numbers, 'number')}" if n_numbers else "text"
-    return "" if n_numbers or others else "empty"
+    numbers, bad = numbers_of(cells)
+    n_numbers = int(np.isfinite(numbers).sum())
+    if len(bad) <= n_numbers:
+        return "" if n_numbers or bad else "empty"
+    others = [cells[row] for row in bad]
+    if all(DECIMAL_COMMA.fullmatch(str(cell).strip()) for cell in others):
+        return ""
+    if all(isinstance(cell, list | dict | tuple | set) for cell in others):
+        return "nested"
+    return f"text, {counted(n_numbers, 'number')}" if n_numbers else "text"
 
 
-def _described(taken: Taken, metrics: Mapping[int, str]) -> str:
+def _said(taken: Taken, metrics: Mapping[int, str]) -> str:
     """Return what columns were taken for."""
     roles = [
         f"{role} = {taken.named(role)}"
         for role in ORDER
         if role in taken.at and (role != SCORE or "metric" in taken.at)
     ]
-    if "metric" not in taken.at:
-        named = [
-            name if name == taken.header[k] else f"{name} ({taken.header[k]})"
-            for k, name in metrics.items()
-        ]
+    named = [
+        name if name == taken.header[k] else f"{name} ({taken.header[k]})"
+        for k, name in metrics.items()
+    ]
+    if named:
         roles.append(f"{'metric' if len(named) == 1 else 'metrics'} = {', '.join(named)}")
     return ", ".join(roles)
 
 
-def _notes(
-    taken: Taken,
-    metrics: Mapping[int, str],
-    unread: Mapping[int, str],
-    metric: str | None,
-    chosen: Mapping[str, str],
-) -> list[str]:
-    """Return which columns are not read, and which is read under another name."""
-    notes = [
-        f"no column {name}: the column {taken.header[k]} is read as {name}"
-        for k, name in metrics.items()
-        if name == metric and header_word(taken.header[k]) != header_word(name)
-        if SCORE not in chosen
+def _notes(taken: Taken, unread: Mapping[int, str]) -> list[str]:
+    """Return which columns are not read."""
+    columns = [
+        (taken.header[k] or f"column {k + 1} (without a name)") + (f" ({why})" if why else "")
+        for k, why in sorted(unread.items())
     ]
-    if unread:
-        columns = [
-            (taken.header[k] or f"column {k + 1} (without a name)") + (f" ({why})" if why else "")
-            for k, why in sorted(unread.items())
-        ]
-        notes.append(f"not read: {', '.join(columns)}")
-    return notes
+    return [f"not read: {', '.join(columns)}"] if columns else []

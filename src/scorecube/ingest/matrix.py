@@ -14,15 +14,14 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput, BadName, option
+from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.measure_names import from_pyterrier, metric_of_file
-from scorecube.ingest.roles import ROLES, RUNS, header_word
-from scorecube.ingest.scores import Scores, categories, coded, scores_of
+from scorecube.ingest.measure_names import canonical, from_pyterrier, metric_of_file
+from scorecube.ingest.roles import DOCUMENTS, ROLES, RUNS, header_word
+from scorecube.ingest.scores import Scores, categories, scores_of
 from scorecube.ingest.tables import DECIMAL_COMMA, Table, is_score, table_of_text
-from scorecube.metrics import parse_metric
 
-TOPICS = ROLES["topic"] - {"doc", "docid", "document", "documentid"}
+TOPICS = ROLES["topic"] - DOCUMENTS
 
 
 def read_matrix(
@@ -51,42 +50,31 @@ def read_matrix(
     if not len(table.lines):
         raise BadInput("a header without scores", path)
     notes: list[str] = []
+    skip = _n_label_columns(table, transpose) if header else int(_are_ids(table.columns))
+    columns = dict(enumerate(table.columns[skip:], skip))
     if header:
-        skip = _n_label_columns(table, transpose)
-        names, kept = table.header[skip:], list(range(skip, len(table.header)))
-        _check_header(table, names, skip, across, down)
-        if unread := [k for k in kept if skip and _is_text(table.columns[k])]:
-            kept = [k for k in kept if k not in unread] or kept
-            if len(kept) + len(unread) + skip == len(table.header):
-                names = [table.header[k] for k in kept]
-                notes.append(f"not read: {listed([table.header[k] for k in unread])} (text)")
+        _check_header(table, skip, across, down)
+        texts = [k for k, cells in columns.items() if skip and _is_text(cells)]
+        if texts and len(texts) < len(columns):
+            columns = {k: cells for k, cells in columns.items() if k not in texts}
+            notes.append(f"not read: {listed([table.header[k] for k in texts])} (text)")
+        names = [table.header[k] for k in columns]
     else:
-        skip = int(_are_ids(table.columns))
-        names = numbered(across, len(table.columns) - skip)
+        names = numbered(across, len(columns))
         notes.append(f"no header: {across}s are numbered")
-        kept = list(range(skip, len(table.columns)))
     labels = categories(table.columns[0] if skip else numbered(down, len(table.lines)))
-    if len(labels.categories) < len(labels):
-        again = np.flatnonzero(pd.Series(labels).duplicated())
-        repeated = dict.fromkeys(str(labels[k]) for k in again.tolist())
-        text = f"repeated {down}: {listed([*repeated])}"
-        raise BadInput(text, path, table.lines[int(again[0])])
-    own = matrix_labels(labels, names)
-    cells = np.concatenate([table.columns[k] for k in kept])
+    again = np.flatnonzero(pd.Series(labels).duplicated()).tolist()
+    if again:
+        repeated = list(dict.fromkeys(str(labels[row]) for row in again))
+        raise BadInput(f"repeated {down}: {listed(repeated)}", path, table.lines[again[0]])
     return scores_of(
-        {down: own[0], across: own[1]},
-        {metric or metric_of_file(path or ""): cells},
+        {down: labels, "metric": metric or metric_of_file(path or "")},
+        dict(zip(names, columns.values(), strict=True)),
         path,
         table.lines,
+        across=across,
         notes=notes,
     )
-
-
-def matrix_labels(down: Any, across: Sequence[str]) -> tuple[Any, Any]:
-    """Return the labels of the cells of a matrix, column after column."""
-    codes = np.tile(down.codes, len(across))
-    columns = np.repeat(np.arange(len(across)), len(down))
-    return (coded(codes, down.categories), coded(columns, list(across)))
 
 
 def numbered(what: str, count: int) -> list[str]:
@@ -102,15 +90,17 @@ def numbered(what: str, count: int) -> list[str]:
 
 def _is_text(cells: Iterable[str]) -> bool:
     """Return whether no cell is a score, and not all are empty."""
-    filled = [cell for cell in cells if cell]
-    return bool(filled) and not any(
-        is_score(cell) or DECIMAL_COMMA.fullmatch(cell) for cell in filled
-    )
+    filled = set(cells) - {""}
+    return bool(filled) and not any(map(_is_number, filled))
+
+
+def _is_number(cell: str) -> bool:
+    return is_score(cell) or bool(DECIMAL_COMMA.fullmatch(cell))
 
 
 def _are_ids(columns: Sequence[Any]) -> bool:
     """Return whether a first column has ids rather than scores."""
-    first = columns[0].tolist()
+    first = list(columns[0])
     if not all(map(is_score, first)):
         return True
     whole = all(cell.isdigit() for cell in first) and len(set(first)) == len(first)
@@ -118,74 +108,69 @@ def _are_ids(columns: Sequence[Any]) -> bool:
 
 
 def _n_label_columns(table: Table, transpose: bool) -> int:
-    """Return how many columns hold labels: 0 or 1."""
-    word, where = header_word(table.header[0]), (table.path, table.line)
-    beginning = [cells[0] for cells in table.columns]
-    _refuse_means(table.header, beginning, where)
+    """Return how many columns hold labels: 0 or 1; refuse headers of other tables (BadInput)."""
+    words, where = [header_word(cell) for cell in table.header], (table.path, table.line)
+    name = table.header[0]
+    _refuse_means(table, words)
     if transpose:
-        if word and not any(name in word for name in RUNS):
+        if words[0] and not any(run in words[0] for run in RUNS):
             raise BadInput(
                 f"{option('transpose', True)} expects run names in a first column called run (or "
-                f"nothing); found {table.header[0]!r}",
+                f"nothing); found {name!r}",
                 *where,
             )
         return 1
-    if word in RUNS and not is_score(beginning[0]):
+    if words[0] in RUNS and not is_score(table.columns[0][0]):
         raise BadInput(
-            f"the first column is called {table.header[0]!r}; if rows are runs and columns are "
-            f"topics, use {option('transpose', True)}",
+            f"the first column is called {name!r}; if rows are runs and columns are topics, use "
+            f"{option('transpose', True)}",
             *where,
         )
-    places = [k for k, cell in enumerate(table.header) if header_word(cell) in TOPICS]
-    if places and word not in TOPICS:
+    places = [k for k, word in enumerate(words) if word in TOPICS]
+    if places and words[0] not in TOPICS:
         # Behind another column, such as the line numbers that pandas writes, topics would be a run.
         raise BadInput(
             f"column {places[0] + 1} is called {table.header[places[0]]!r}, and topics are "
-            "expected in the first column: remove the columns "
-            "before it, or, if it is a run, call the first column topic",
+            "expected in the first column: remove the columns before it, or, if it is a run, call "
+            "the first column topic",
             *where,
         )
-    return int(word in ("", *TOPICS) or (len(table.header) > 1 and _is_text(table.columns[0])))
+    return int(words[0] in ("", *TOPICS) or (len(words) > 1 and _is_text(table.columns[0])))
 
 
-def _check_header(table: Table, names: Sequence[str], skip: int, across: str, down: str) -> None:
+def _check_header(table: Table, skip: int, across: str, down: str) -> None:
     """Refuse a header that does not name what stands across (BadInput)."""
-    where = (table.path, table.line)
+    names = table.header[skip:]
+    problem = ""
     if not names:
-        raise BadInput(f"the header names no {across}", *where)
-    if not all(names):
+        problem = f"the header names no {across}"
+    elif not all(names):
         what = "run name" if across == "run" else "topic"
-        raise BadInput(
-            f"column {skip + list(names).index('') + 1} of the header has no {what}", *where
-        )
-    if not skip and all(map(is_score, names)):
-        raise BadInput(
+        problem = f"column {skip + names.index('') + 1} of the header has no {what}"
+    elif not skip and all(map(is_score, names)):
+        problem = (
             f"the first line has only numbers: a header with the names of the {across}s is "
-            f"missing (if there is none: {option('layout', 'numbers')}), "
-            f"or, if they are numbers, a first column called {down}",
-            *where,
+            f"missing (if there is none: {option('layout', 'numbers')}), or, if they are numbers, "
+            f"a first column called {down}"
         )
-    if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
-        raise BadInput(f"repeated {across}: {listed(repeated)}", *where)
+    elif repeated := sorted(name for name, count in Counter(names).items() if count > 1):
+        problem = f"repeated {across}: {listed(repeated)}"
+    if problem:
+        raise BadInput(problem, table.path, table.line)
 
 
-def _refuse_means(header: Sequence[str], beginning: list[str], where: tuple[Any, int]) -> None:
+def _refuse_means(table: Table, words: Sequence[str]) -> None:
     """Refuse a table of runs by metrics (BadInput): it has no topics."""
-    names = [k for k, cell in enumerate(header[:2]) if header_word(cell) in ("name", *RUNS)]
-    if not names or is_score(beginning[names[0]]):
+    runs = [k for k, word in enumerate(words[:2]) if word in ("name", *RUNS)]
+    metrics = table.header[runs[0] + 1 :] if runs else []
+    if not metrics or is_score(table.columns[runs[0]][0]):
         return
-    metrics = header[names[0] + 1 :]
-    try:
-        for cell in metrics:
-            parse_metric(from_pyterrier(cell))
-    except BadName:
-        return
-    if metrics:
+    if all(canonical(from_pyterrier(cell)) for cell in metrics):
         raise BadInput(
             f"a table of runs by metrics ({', '.join(metrics[:3])}) has means, not scores of "
-            "single topics; export these "
-            "(PyTerrier: Experiment(..., perquery=True))",
-            *where,
+            "single topics; export these (PyTerrier: Experiment(..., perquery=True))",
+            table.path,
+            table.line,
         )
 
 
@@ -200,7 +185,7 @@ def is_matrix(rows: list[list[str]]) -> bool:
     if word in RUNS or (word in ("", *TOPICS) and len(rows[0]) > 1):
         return True
     second = [cell for row in rows[1:2] for cell in row if cell]
-    return any(is_score(cell) or DECIMAL_COMMA.fullmatch(cell) for cell in second)
+    return any(map(_is_number, second))
 
 
 def is_headerless(rows: list[list[str]]) -> bool:

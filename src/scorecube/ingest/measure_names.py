@@ -18,23 +18,15 @@ BEFORE_9 = (
     (re.compile(r"R-prec"), "Rprec"),
 )
 """Names of measures of trec_eval up to version 8 -> since version 9."""
-SMALL = {
-    "ndcg": "nDCG",
-    "mrr": "RR",
-    "rr": "RR",
-    "recall": "Recall",
-    "precision": "P",
-    "p": "P",
-    "hit_rate": "Hit",
-    "success": "Hit",
-    "map": "AP",
-    "ap": "AP",
-    "r-precision": "Rprec",
-    "rprec": "Rprec",
-    "recip_rank": "RR",
-    "ndcg_cut": "nDCG",
-    "err": "ERR",
-}
+SMALL = (
+    dict.fromkeys(("mrr", "rr", "recip_rank"), "RR")
+    | dict.fromkeys(("precision", "p"), "P")
+    | dict.fromkeys(("hit_rate", "success"), "Hit")
+    | dict.fromkeys(("map", "ap"), "AP")
+    | dict.fromkeys(("r-precision", "rprec"), "Rprec")
+    | dict.fromkeys(("ndcg", "ndcg_cut"), "nDCG")
+    | {"recall": "Recall", "err": "ERR"}
+)
 """Names of ranx, BEIR, MTEB and files; AP with a cut-off is another there."""
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
 """Counts, logarithms and texts of trec_eval, read only on request."""
@@ -48,9 +40,13 @@ IR_SHAPE = re.compile(
 IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
 """Measures of ir_measures that are counts; left out as those of trec_eval."""
 NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
-"""Measures in the output of ndeval."""
 GDEVAL = re.compile(r"(ndcg|err)@[1-9]\d*")
-"""Measures in the output of gdeval."""
+"""Measures in the outputs of ndeval and gdeval."""
+RANX = re.compile(
+    r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp"
+    r"|map_cut_|ndcg_rel|Rndcg|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*",
+    re.IGNORECASE,
+)
 NTCIREVAL = {
     "Q-measure": "Q",
     "O-measure": "O",
@@ -91,15 +87,13 @@ def from_ir_measures(measure: str) -> str:
     """Return the name here of an ir_measures measure, or a name that no measure here has.
 
     Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has
-    another default p and
-    other gains; these keep their names with the prefix ``ir_measures:``.
+    another default p and other gains; these keep their names with the prefix ``ir_measures:``.
 
     Examples
     --------
-    >>> measures = ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20", "RBP")
+    >>> measures = ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20")
     >>> [from_ir_measures(measure) for measure in measures]
-    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20',
-    'ir_measures:RBP']
+    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20']
     """
     shape = re.fullmatch(r"(\w+)(\(.*\))?(?:@(\d+))?", measure)
     if shape is None:
@@ -128,10 +122,8 @@ def from_pyterrier(measure: str) -> str:
 def from_gdeval(measure: str) -> str:
     """Return a name for a measure of gdeval, which no measure here has.
 
-    Its nDCG has gains of 2**level - 1, nDCG here those of the gain setting; its ERR divides by 2**4
-    for every highest
-    level, ``ERR(form=exp2)`` by 2**(highest level), so that they are equal only if the highest
-    level is 4.
+    Its nDCG has gains of 2**level - 1; its ERR divides by 2**4 for every highest level, as
+    ``ERR(form=exp2)`` only if the highest level is 4.
 
     Examples
     --------
@@ -174,17 +166,9 @@ def is_measure(name: str) -> bool:
     >>> [is_measure(name) for name in ("AP", "P_10", "gm_map", "map@100", "BM25", "401")]
     [True, True, True, True, False, False]
     """
-    if from_trec_eval(name) != name or NO_MEASURES.fullmatch(name) or NDEVAL.fullmatch(name):
-        return True
-    if re.fullmatch(
-        r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp"
-        r"|map_cut_|ndcg_rel|Rndcg"
-        r"|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*",
-        name,
-        re.IGNORECASE,
-    ):
-        return True
-    return bool(canonical(name))
+    shapes = (NO_MEASURES, NDEVAL, RANX)
+    is_of_tool = from_trec_eval(name) != name or any(shape.fullmatch(name) for shape in shapes)
+    return is_of_tool or bool(canonical(name))
 
 
 def metric_of_file(path: PathLike) -> str:

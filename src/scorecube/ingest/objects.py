@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, Unpack, overload
@@ -18,7 +17,6 @@ from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.ingest.cubes import LOGGER, Notify, cubes_of, only_cube
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.long import read_long
-from scorecube.ingest.matrix import matrix_labels
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
     NO_MEASURES,
@@ -31,9 +29,8 @@ from scorecube.ingest.scores import (
     SCORE,
     Reading,
     Scores,
-    categories,
     collect,
-    refuse_other_axes,
+    refuse_other_matrices,
     scores_of,
     wanted_measures,
 )
@@ -42,8 +39,7 @@ from scorecube.ingest.tables import is_frame, table_of_frame
 NO_SCORES = "no score matrix"
 FORMS = (
     "a data frame of runs x topics for each metric, {metric: {run: {topic: value}}}, "
-    "{run: {topic: {measure: value}}} "
-    "(pytrec_eval), {run: {metric: {topic: value}}} (ranx), "
+    "{run: {topic: {measure: value}}} (pytrec_eval), {run: {metric: {topic: value}}} (ranx), "
     "{run: records with query_id, measure and value} (ir_measures), a data frame with a row "
     "for each score, or a DataArray or Dataset with the dims run and topic"
 )
@@ -79,7 +75,8 @@ def read_objects(
         scores = _frame_of_arrays(scores)
     if is_frame(scores):
         return collect([read_long(table_of_frame(scores), metric, chosen)], metric=metric)
-    for role, column in (chosen or {}).items():
+    if chosen:
+        role, column = next(iter(chosen.items()))
         raise BadPlan(
             f"{option(f'{role}_column', column)} is about data frames with rows for scores, and "
             f"scores are {kind_of(scores)}",
@@ -88,21 +85,27 @@ def read_objects(
     scores = _of_ranx(scores)
     if not isinstance(scores, Mapping):
         raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
-    if not scores:
-        raise BadInput(NO_SCORES, option="scores")
     values = list(scores.values())
+    if not values:
+        raise BadInput(NO_SCORES, option="scores")
     if all(isinstance(value, pd.DataFrame) for value in values):
-        return _read_frames({_label(name): frame for name, frame in scores.items()})
+        parts = [_scores_of_matrix(_label(name), frame) for name, frame in scores.items()]
+        refuse_other_matrices(parts)
+        return collect(parts)
     if all(isinstance(value, Mapping) for value in values):
         return collect([scores_of_nested(scores)])
-    if not any(isinstance(value, str | bytes | Mapping | pd.DataFrame) for value in values) and all(
-        isinstance(value, Iterable) for value in values
-    ):
-        rows = [(str(run), *_record(each, run)) for run, every in scores.items() for each in every]
+    if all(map(_are_records, values)):
+        rows = [(str(run), *_record(item, run)) for run, part in scores.items() for item in part]
         measures = [row for row in rows if not IR_COUNTS.fullmatch(row[2])]
         return collect([_scores_of_rows(measures or rows, from_ir_measures)])
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise BadInput(f"scores hold {kinds}; expected {FORMS}; means have no topics", option="scores")
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(
+        value, str | bytes | Mapping | pd.DataFrame
+    )
 
 
 def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
@@ -112,46 +115,20 @@ def _frame_of_arrays(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     """
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=SCORE)
-    lacking = {names.RUN, names.TOPIC} - set(scores.dims)
-    if lacking:
+    if lacking := sorted({names.RUN, names.TOPIC} - set(scores.dims)):
         raise BadInput(
-            f"the scores have no dim {listed(sorted(lacking))}; found "
-            f"{', '.join(map(str, scores.dims))}",
+            f"the scores have no dim {listed(lacking)}; found {', '.join(map(str, scores.dims))}",
             option="scores",
         )
     variables = [SCORE] if SCORE in scores else list(scores.data_vars)
-    kept = scores[variables].reset_coords(drop=True)
-    frame = kept.to_dataframe().reset_index()
+    frame = scores[variables].reset_coords(drop=True).to_dataframe().reset_index()
     if names.GAIN in frame:  # the one gain setting of all scores needs no name
         frame[names.GAIN] = frame[names.GAIN].where(frame[names.GAIN] != names.AUTO, "")
     return frame
 
 
-def _read_frames(frames: Mapping[str, pd.DataFrame]) -> Reading:
-    """Read a data frame for each metric: runs x topics, or exchanged if its axes say so."""
-    parts = {}
-    for metric, frame in frames.items():
-        down = _runs_down(frame, metric)
-        if not all(down.shape):
-            raise BadInput(f"the matrix of {metric} has no {'run' if not len(down) else 'topic'}")
-        topics = [str(topic) for topic in down.columns]
-        if repeated := sorted(topic for topic, n in Counter(topics).items() if n > 1):
-            raise BadInput(f"matrix of {metric}: repeated topic: {listed(repeated)}")
-        runs, of_topics = matrix_labels(categories(list(down.index)), topics)
-        cells = [value for k in range(down.shape[1]) for value in down.iloc[:, k].tolist()]
-        parts[metric] = scores_of({"run": runs, "topic": of_topics}, {metric: cells})
-    refuse_other_axes({metric: part.frame for metric, part in parts.items()})
-    return collect(list(parts.values()))
-
-
-def _label(metric: Any) -> str:
-    """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    is_measure_object = package_of(metric) == IR_MEASURES and not isinstance(metric, Iterable)
-    return from_ir_measures(str(metric)) if is_measure_object else str(metric)
-
-
-def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
-    """Return a data frame with runs as index, which names of its axes tell."""
+def _scores_of_matrix(metric: str, frame: pd.DataFrame) -> Scores:
+    """Return the scores of a frame of runs x topics, or exchanged if its axes say so."""
     words = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
     down, across = (
         names.RUN if word in RUNS else names.TOPIC if word in ROLES["topic"] else ""
@@ -162,7 +139,21 @@ def _runs_down(frame: pd.DataFrame, metric: object) -> pd.DataFrame:
             f"the axes of the matrix of {metric} are {down or 'not'} and {across or 'not'} named, "
             "or have several labels; expected runs as index and topics as columns"
         )
-    return frame.T if down == names.TOPIC or across == names.RUN else frame
+    matrix = frame.T if down == names.TOPIC or across == names.RUN else frame
+    if not all(matrix.shape):
+        raise BadInput(f"the matrix of {metric} has no {'topic' if len(matrix) else 'run'}")
+    topics = pd.Index(map(str, matrix.columns))
+    if not topics.is_unique:
+        repeated = sorted(set(topics[topics.duplicated()]))
+        raise BadInput(f"matrix of {metric}: repeated topic: {listed(repeated)}")
+    cells = {topic: matrix.iloc[:, k].tolist() for k, topic in enumerate(topics)}
+    return scores_of({"run": list(matrix.index), "metric": metric}, cells, across="topic")
+
+
+def _label(metric: Any) -> str:
+    """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
+    is_measure_object = package_of(metric) == IR_MEASURES and not isinstance(metric, Iterable)
+    return from_ir_measures(str(metric)) if is_measure_object else str(metric)
 
 
 def scores_of_nested(
@@ -175,32 +166,30 @@ def scores_of_nested(
     Raises BadInput: Another form; names of metrics on no level, or on several; no score of the
         metric.
     """
-    paths: list[Row] = []
+    rows: list[Row] = []
     for first, middle in scores.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
                 raise BadInput(f"{problem}; expected {FORMS}; means have no topics")
             above = _label(first), _label(second)
-            paths += [(*above, _label(third), value) for third, value in values.items()]
-    if not paths:
+            rows += [(*above, _label(third), value) for third, value in values.items()]
+    if not rows:
         raise BadInput(NO_SCORES, option="scores")
-    levels = [sorted({each[k] for each in paths}) for k in range(3)]
+    levels = [sorted({row[k] for row in rows}) for k in range(3)]
     holding = [k for k in range(3) if any(map(is_measure, levels[k]))]
     if len(holding) != 1:
         shown = " > ".join(", ".join(level[:3]) for level in levels)
         raise BadInput(
             "metrics must be on one level of the dictionaries: known measures are on "
-            f"{len(holding)} of 3 levels, {shown}; "
-            "use a data frame of runs x topics for each metric"
+            f"{len(holding)} of 3 levels, {shown}; use a data frame of runs x topics for each "
+            "metric"
         )
     (of,) = holding
-    run, topic = [k for k in range(3) if k != of]
-    rows = [
-        (each[run], each[topic], each[of], each[3])
-        for each in paths
-        if of == 0 or not NO_MEASURES.fullmatch(each[of])
-    ]
+    run, topic = (k for k in range(3) if k != of)
+    if of:
+        rows = [row for row in rows if not NO_MEASURES.fullmatch(row[of])]
+    rows = [(row[run], row[topic], row[of], row[3]) for row in rows]
     return _scores_of_rows(rows, from_trec_eval, metric, path)
 
 
@@ -235,15 +224,13 @@ def _record(record: Any, run: object) -> tuple[str, str, Any]:
 
 def _of_ranx(scores: Any) -> Any:
     """Return evaluated runs of ranx as dictionaries, and anything else as it is."""
-    listed_runs = [scores] if package_of(scores) == RANX else scores
-    if isinstance(listed_runs, list | tuple) and listed_runs:
-        if not all(package_of(run) == RANX for run in listed_runs):
-            return scores
-        scores = {getattr(run, "name", None): run for run in listed_runs}
-    if not isinstance(scores, Mapping) or not any(package_of(v) == RANX for v in scores.values()):
+    runs = [scores] if package_of(scores) == RANX else scores
+    if isinstance(runs, list | tuple) and all(package_of(run) == RANX for run in runs):
+        runs = {getattr(run, "name", None): run for run in runs}
+    if not isinstance(runs, Mapping) or not any(package_of(v) == RANX for v in runs.values()):
         return scores
-    found = {}
-    for name, run in scores.items():
+    dictionaries = {}
+    for name, run in runs.items():
         by_metric = getattr(run, "scores", None) if package_of(run) == RANX else run
         if not by_metric or not name:
             raise BadInput(
@@ -252,8 +239,8 @@ def _of_ranx(scores: Any) -> Any:
                 "objects, or evaluate runs here: sc.read_rankings(runs, qrels)",
                 option="scores",
             )
-        found[name] = {str(metric): dict(values) for metric, values in by_metric.items()}
-    return found
+        dictionaries[name] = {str(metric): dict(values) for metric, values in by_metric.items()}
+    return dictionaries
 
 
 @overload
@@ -285,18 +272,14 @@ def cube_from_scores(  # type: ignore[misc]  # options of both are those below
     ----------
     scores
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes
-        named ``topic`` and
-        ``run``), missing cells NaN. Metric ->
-        run -> topic -> value; run -> topic -> measure ->
-        value, as from pytrec_eval; run -> metric -> topic -> value, or evaluated Run objects, as of
-        ranx; run -> records with query_id, measure and
-        value, as from ``iter_calc`` of ir_measures. One data frame (of pandas, polars or pyarrow)
-        with a row for each score, or for those of a run on a
-        topic, see `scorecube.ingest.long.read_long`. A DataArray or a Dataset with the dims run,
-        topic and perhaps metric. An array of runs x topics
-        for each metric, or for one, with `runs` and `topics`.
-        Measures of other tools get the names of this package where they mean the same; counts are
-        left out.
+        named ``topic`` and ``run``), missing cells NaN. Metric -> run -> topic -> value; run ->
+        topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, or
+        evaluated Run objects, as of ranx; run -> records with query_id, measure and value, as from
+        ``iter_calc`` of ir_measures. One data frame (of pandas, polars or pyarrow) with a row for
+        each score, or for those of a run on a topic, see `scorecube.ingest.long.read_long`. A
+        DataArray or a Dataset with the dims run, topic and perhaps metric. An array of runs x
+        topics for each metric, or for one, with `runs` and `topics`. Measures of other tools get
+        the names of this package where they mean the same; counts are left out.
     runs, topics
         Labels of the rows and columns of arrays.
     gain
@@ -317,23 +300,20 @@ def cube_from_scores(  # type: ignore[misc]  # options of both are those below
         by name.
     columns
         Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``,
-        ``collection_column``, ``seed_column``,
-        ``score_column``, ``topic_group_column``.
+        ``collection_column``, ``seed_column``, ``score_column``, ``topic_group_column``.
 
     Returns
     -------
     cube
         Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with
-        `collections` the cubes by name, '' where no column
-        names collections.
+        `collections` the cubes by name, '' where no column names collections.
 
     Raises
     ------
     BadInput
         Scores in another form, matrices that differ in runs or topics or have them exchanged,
-        repeated labels, values that
-        are no numbers or out of range, teams that spell a run in another way; of a frame, as of a
-        long table.
+        repeated labels, values that are no numbers or out of range, teams that spell a run in
+        another way; of a frame, as of a long table.
     BadPlan
         Columns of scores that are no frame.
 
@@ -355,8 +335,8 @@ def cube_from_scores(  # type: ignore[misc]  # options of both are those below
 def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | None) -> Any:
     """Return arrays of runs x topics as a data frame for each metric, other scores as they are."""
     by_metric = scores if isinstance(scores, Mapping) else {SCORE: scores}
-    rows = [each for each in by_metric.values() if isinstance(each, np.ndarray | list)]
-    if not rows or (runs is None and isinstance(rows[0], list)):
+    arrays = [part for part in by_metric.values() if isinstance(part, np.ndarray | list)]
+    if not arrays or (runs is None and isinstance(arrays[0], list)):
         if runs is not None or topics is not None:
             raise BadInput(
                 f"{option('runs')} and {option('topics')} are labels of arrays; found "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -12,34 +13,18 @@ import numpy as np
 
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput, BadName, counted, option
-from scorecube.ingest.files import (
-    PathLike,
-    bare_name,
-    expand,
-    is_parquet,
-    read_text,
-    refuse_unprintable,
-)
+from scorecube.ingest.entries import QRELS, entries_of, is_path, places_of
+from scorecube.ingest.files import PathLike, bare_name, expand
 from scorecube.ingest.lines import field_lines, number_in, numbered_topics, shown
-from scorecube.ingest.roles import DOCUMENTS, ROLES, header_word
-from scorecube.ingest.run_objects import DOCUMENT_HEADERS, columns_of_object, is_path
 from scorecube.ingest.runs import with_suffix
 from scorecube.ingest.source import File
-from scorecube.ingest.tables import is_json, label_of, parse_json
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 """Levels of early NTCIR collections."""
 REL = ".rel"
 NO_CLASS = b"-"
-LABELS = frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"])
-JUDGES = frozenset({"judge", "assessor", "annotator", "model"})
 IR_DATASETS = ("ir_datasets", "irds")
-QRELS_FORMS = (
-    "{topic: {document: level}} (pytrec_eval), records with query_id, doc_id and relevance "
-    "(ir_measures), "
-    "a data frame with columns qid, docno, label (PyTerrier), or Qrels of ranx"
-)
 LevelMap = Mapping[int, int]
 
 
@@ -76,11 +61,10 @@ def read_judgements(
     """Read judgements in any form.
 
     path: A file of lines, or a table with a header as of BEIR, also in JSON lines, JSON or Parquet;
-        .rel files or a folder of them;
-        ``ir_datasets:NAME``; or judgements in memory, see `QRELS_FORMS`.
+        .rel files or a folder of them; ``ir_datasets:NAME``; or judgements in memory, see
+        `scorecube.ingest.entries.QRELS`.
     dialect: A `Dialect`. ``auto`` never reads the second column as classes, and refuses further
-        columns; with a dialect they are ignored. The
-        lines of run files are refused in any case.
+        columns; with a dialect they are ignored. The lines of run files are refused in any case.
     level_map: Level in the file -> level to use; others stay. A negative level means pooled but not
         judged.
     Raises BadInput: Naming file and line: too few or too many columns, a level that is not an
@@ -94,19 +78,17 @@ def read_judgements(
             )
     path = _of_ir_datasets(path)
     if not is_path(path):
-        return _of_object(path, "qrels", level_map)
+        return _of_object(path, QRELS.argument, level_map)
     if Dialect(dialect) is Dialect.AUTO:
-        if by_topic := _rel_files(path):
-            return _read_rel(by_topic, level_map)
-        if Path(path).is_file() and (found := _of_table(path, level_map)) is not None:
-            return found
-    return read_qrels(path, dialect=dialect, level_map=level_map)
+        if files := _rel_files(path):
+            return _read_rel(files, level_map)
+        if Path(path).is_file() and (content := _object_in(path)) is not None:
+            return _of_object(content, str(path), level_map)
+    return _read_lines(path, dialect, level_map)
 
 
-def read_qrels(
-    path: PathLike, *, dialect: str = Dialect.AUTO, level_map: LevelMap | None = None
-) -> Qrels:
-    """Read a file of lines, plain or gzip; see `read_judgements`."""
+def _read_lines(path: PathLike, dialect: str, level_map: LevelMap | None) -> Qrels:
+    """Read a file of lines, plain or gzip."""
     rows = list(field_lines(path))
     chosen = Dialect(dialect)
     if chosen is Dialect.AUTO:
@@ -117,21 +99,21 @@ def read_qrels(
         )
     line, document, level = FIELDS[chosen]
     width = len(line.split())
-    if not rows:
-        raise BadInput(f"no line of a qrels file; expected {line}", path)
     for number, fields in rows:
-        if len(fields) < width or (
-            len(fields) > width and (dialect == "auto" or is_of_run(fields))
-        ):
+        # A line of a run has six fields, the last no number or Q0 the second.
+        is_of_run = len(fields) == 6 and (
+            fields[1].upper() == b"Q0" or number_in(fields[5]) is None
+        )
+        if len(fields) < width or is_of_run or (len(fields) > width and dialect == Dialect.AUTO):
             problem = (
                 f"{counted(len(fields), 'column')}; a line of a qrels file has {width}: {line}"
             )
-            if is_of_run(fields):
+            if is_of_run:
                 problem += "; this is a line of a run file, not of judgements"
             elif len(fields) > width:
                 problem += f"; to ignore further columns: {option('dialect', 'trec')}"
             raise BadInput(problem, path, number)
-    qrels = qrels_of_rows(
+    qrels = _qrels_of(
         path,
         [fields[0] for _, fields in rows],
         [fields[document] for _, fields in rows],
@@ -140,34 +122,28 @@ def read_qrels(
         level_map,
         GRADES if chosen is Dialect.NTCIR_GRADES else None,
     )
-    if chosen is not Dialect.TREC_CLASSES:
-        return qrels
-    shape = len(qrels.topics), int(qrels.document_of.max()) + 1
-    classes = np.full(shape, -1, np.int32)
+    if chosen is Dialect.TREC_CLASSES:
+        return _with_classes(qrels, [fields[1] for _, fields in rows])
+    return qrels
+
+
+def _with_classes(qrels: Qrels, names: Sequence[bytes]) -> Qrels:
+    """Return judgements with the class of each line's document."""
+    classes = np.full((len(qrels.topics), int(qrels.document_of.max()) + 1), -1, np.int32)
     numbers: list[dict[bytes, int]] = [{} for _ in qrels.topics]
-    for topic, number, (_, fields) in zip(qrels.topic_of, qrels.document_of, rows, strict=True):
-        if fields[1] != NO_CLASS:
-            classes[topic, number] = numbers[topic].setdefault(fields[1], len(numbers[topic]))
-    return Qrels(
-        **{
-            **{name: getattr(qrels, name) for name in qrels.__dataclass_fields__},
-            "classes": classes,
-        }
-    )
+    for topic, document, name in zip(qrels.topic_of, qrels.document_of, names, strict=True):
+        if name != NO_CLASS:
+            classes[topic, document] = numbers[topic].setdefault(name, len(numbers[topic]))
+    return dataclasses.replace(qrels, classes=classes)
 
 
-def is_of_run(fields: Sequence[bytes]) -> bool:
-    """Return whether a line is one of a run: six fields, the last no number or Q0 the second."""
-    return len(fields) == 6 and (fields[1].upper() == b"Q0" or number_in(fields[5]) is None)
-
-
-def qrels_of_rows(
+def _qrels_of(
     path: PathLike,
     topics: Sequence[bytes],
     documents: Sequence[bytes],
     levels: Iterable[Any],
     numbers: Sequence[int],
-    level_map: LevelMap | None = None,
+    level_map: LevelMap | None,
     grades: Mapping[str, float] | None = None,
 ) -> Qrels:
     """Return judgements of rows.
@@ -181,23 +157,19 @@ def qrels_of_rows(
     if not topics:
         raise BadInput(f"no line of a qrels file; expected {FIELDS[Dialect.TREC][0]}", path)
     values = np.empty(len(topics), np.int16)
-    known: dict[Any, int] = {}
+    level_of: dict[Any, int] = {}
     for k, level in enumerate(levels):
-        if level not in known:
+        if level not in level_of:
             number = grades.get(shown(level)) if grades else level_in(level)
             if number is None:
-                kind = (
-                    f"one of the grades {', '.join(grades)}"
-                    if grades
-                    else f"an integer up to {HIGHEST_LEVEL}"
-                )
+                kind = f"one of the grades {', '.join(grades)}" if grades else "an integer up to "
+                kind += "" if grades else str(HIGHEST_LEVEL)
                 raise BadInput(f"level {shown(level)!r} is not {kind}", path, numbers[k])
-            known[level] = (level_map or {}).get(int(number), int(number))
-        values[k] = known[level]
+            level_of[level] = (level_map or {}).get(int(number), int(number))
+        values[k] = level_of[level]
     labels, topic_of = numbered_topics(topics, path, numbers)
     order = sorted(range(len(labels)), key=labels.__getitem__)
-    place = np.empty(len(labels), np.int32)
-    place[order] = np.arange(len(labels))
+    place = np.argsort(order).astype(np.int32)
     qrels = Qrels(
         str(path), [labels[k] for k in order], place[topic_of], documents, values, numbers
     )
@@ -214,11 +186,9 @@ def level_in(value: Any) -> float | None:
 
 
 def _of_object(qrels: Any, path: str, level_map: LevelMap | None) -> Qrels:
-    """Return judgements in memory (BadInput for another form)."""
-    topics, documents, levels, _ = columns_of_object(
-        qrels, LABELS, "relevance", QRELS_FORMS, "qrels", path
-    )
-    return qrels_of_rows(path, topics, documents, levels, range(1, len(topics) + 1), level_map)
+    """Return judgements in memory, or of a table (BadInput for another form)."""
+    topics, documents, levels, _, lines = entries_of(qrels, QRELS, path)
+    return _qrels_of(path, topics, documents, levels, lines, level_map)
 
 
 def _rel_files(path: PathLike) -> list[Path]:
@@ -257,80 +227,33 @@ def _read_rel(paths: Sequence[Path], level_map: LevelMap | None) -> Qrels:
                     f"{line!r} is not a line of a .rel file: a document and a level, L0 to L127"
                 )
                 raise BadInput(problem, path, number)
-        words = [fields[0] for _, fields in rows]
-        levels, numbers = [fields[1] for _, fields in rows], [number for number, _ in rows]
-        parts.append(
-            qrels_of_rows(path, [topic.encode()] * len(rows), words, levels, numbers, level_map)
-        )
-    order = sorted(range(len(parts)), key=lambda k: parts[k].topics[0])
-    kept = [parts[k] for k in order]
+        documents, levels = ([fields[k] for _, fields in rows] for k in (0, 1))
+        topics, numbers = [topic.encode()] * len(rows), [number for number, _ in rows]
+        parts.append(_qrels_of(path, topics, documents, levels, numbers, level_map))
+    parts.sort(key=lambda part: part.topics[0])
     return Qrels(
         str(paths[0].parent),
-        [part.topics[0] for part in kept],
-        np.concatenate([np.full(len(part.documents), k, np.int32) for k, part in enumerate(kept)]),
-        [document for part in kept for document in part.documents],
-        np.concatenate([part.levels for part in kept]),
-        [number for part in kept for number in part.numbers],
+        [part.topics[0] for part in parts],
+        np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.documents) for part in parts]),
+        [document for part in parts for document in part.documents],
+        np.concatenate([part.levels for part in parts]),
+        [number for part in parts for number in part.numbers],
     )
 
 
-def _of_table(path: PathLike, level_map: LevelMap | None) -> Qrels | None:
-    """Return the judgements of a table, such as of BEIR, or of JSON; None for other files."""
+def _object_in(path: PathLike) -> Any:
+    """Return what a file of JSON holds, or its table, such as of BEIR; None for other files."""
     try:
-        text = "" if is_parquet(path) else read_text(path)
-        if (
-            is_json(text)
-            and (document := parse_json(text, path)[0] or _only(text, path)) is not None
-        ):
-            return _of_object(document, str(path), level_map)
-        file = File(path, text)
-        if not LABELS & set(map(header_word, file.names)) and not file.names & {"score"}:
-            return None
-        places = _places([header_word(name) for name in (file.table.header)])
+        file = File.read(path)
+        document = file.records[0][1] if len(file.records) == 1 else None
+        if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
+            return document
+        if file.records or not file.text or len(file.rows[0]) > 1:
+            is_table = all(places_of(file.table.header, QRELS).values())
+            return file.table if is_table else None
     except BadInput:
-        return None
-    if not {"topic", "document", "label"} <= places.keys():
-        return None
-    table = file.table
-    cells = {name: [label_of(cell) for cell in table.columns[k]] for name, k in places.items()}
-    if len(set(cells.get("judge", []))) > 1:
-        raise BadInput(
-            f"labels of {counted(len(set(cells['judge'])), 'judge')}; judgements are of one", path
-        )
-    for line, *row in zip(table.lines, cells["topic"], cells["document"], strict=True):
-        for value, what in zip(row, ("topic", "document"), strict=True):
-            refuse_unprintable(value, what, path, line)
-            if len(value.split()) != 1:
-                raise BadInput(f"the {what} is missing or has blanks", path, line)
-    if not len(table.lines):
-        raise BadInput("a header without labels", path, table.line)
-    topics, documents = (
-        [value.encode() for value in cells[name]] for name in ("topic", "document")
-    )
-    return qrels_of_rows(path, topics, documents, cells["label"], table.lines, level_map)
-
-
-def _only(text: str, path: PathLike) -> Any:
-    """Return the only object of a file of one line, if it holds others."""
-    records = parse_json(text, path)[1]
-    first = records[0][1] if len(records) == 1 else None
-    is_nested = isinstance(first, dict) and all(isinstance(part, dict) for part in first.values())
-    return first if is_nested else None
-
-
-def _places(words: Sequence[str]) -> dict[str, int]:
-    """Return the place of each known column; the first of several with its meaning."""
-    kinds = {
-        "topic": ROLES["topic"] - DOCUMENTS,
-        "document": DOCUMENT_HEADERS,
-        "judge": JUDGES,
-        "label": LABELS if LABELS & set(words) else {"score"},
-    }
-    return {
-        name: next(k for k, word in enumerate(words) if word in known)
-        for name, known in kinds.items()
-        if set(words) & known
-    }
+        pass  # it is said of the lines
+    return None
 
 
 def _of_ir_datasets(qrels: Any) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypedDict
+from typing import Any, NamedTuple, NoReturn, TypedDict
 
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.files import PathLike
@@ -108,8 +107,7 @@ def header_word(cell: str) -> str:
     return re.sub(r"[\s_-]+", "", cell).lower()
 
 
-@dataclass
-class Taken:
+class Taken(NamedTuple):
     """What the columns of one table are taken for.
 
     header: Headers as written.
@@ -121,8 +119,8 @@ class Taken:
 
     header: Sequence[str]
     at: dict[str, list[int]]
-    values: list[int] = field(default_factory=list)
-    unread: dict[int, str] = field(default_factory=dict)
+    values: list[int]
+    unread: dict[int, str]
 
     def named(self, role: str) -> str:
         """Return the headers of a role as they are written."""
@@ -150,27 +148,31 @@ def take_columns(
     at = {role: [_place(header, name, role, where)] for role, name in chosen.items()}
     free = [k for k in range(len(header)) if [k] not in at.values()]
     for role, spellings in ROLES.items():
-        if role not in at:
-            at[role] = [k for k in free if words[k] in spellings]
+        at.setdefault(role, [k for k in free if words[k] in spellings])
     if "run" not in chosen:
         at["run"] = at["run"] or [k for k in free if words[k] == PYTERRIER_RUN]
-        if "seed" not in chosen:
-            _tell_systems(at, words)
+        systems = [k for k in at["run"] if words[k] in SYSTEMS]
+        if len(systems) == 1 and len(at["run"]) == 2 and "seed" not in chosen:
+            # runs of a system are its repetitions
+            at["run"] = [k for k in at["run"] if k not in systems]
+            at["system"], at["seed"] = systems, []
     if "topic" not in chosen:
-        _tell_topics(at, words, free)
+        _take_topics(at, words, free)
+    others = [k for k in free if not any(k in columns for columns in at.values())]
+    scores = [k for k in others if words[k] in SCORES]
     if at["metric"]:
-        at.setdefault("score", [k for k in free if words[k] in SCORES])
+        at.setdefault("score", scores)
     elif metric is not None:
-        at.setdefault("score", _named(header, at, metric))
+        exact = [k for k in others if header[k] == metric]
+        alike = [k for k in others if words[k] == header_word(metric)]
+        at.setdefault("score", exact or alike or scores)
     for role, columns in at.items():
         if len(columns) > 1 and role != "collection":
             _refuse_several(role, [header[k] for k in columns], where)
-    others = [k for k in free if not any(k in columns for columns in at.values())]
-    counters = [k for k in others if words[k] in COUNTERS]
-    values = [] if "score" in at else [k for k in others if k not in counters]
-    needed = at | {"score": at.get("score", values)}
+    others = [k for k in others if [k] != at.get("score")]
+    values = [] if "score" in at else [k for k in others if words[k] not in COUNTERS]
     for role in EXAMPLES:
-        if not needed[role]:
+        if not at.get(role, values):
             _refuse_none(role, header, metric, where)
     unread = {k: "" if "score" in at else "numbers lines" for k in others if k not in values}
     return Taken(header, {role: columns for role, columns in at.items() if columns}, values, unread)
@@ -181,32 +183,16 @@ def _place(header: Sequence[str], name: str, role: str, where: Where) -> int:
     exact = [k for k, cell in enumerate(header) if cell == name]
     places = exact or [k for k, cell in enumerate(header) if header_word(cell) == header_word(name)]
     if len(places) != 1:
+        count = counted(len(places), "column") if places else "no column"
         raise BadInput(
-            f"{counted(len(places), 'column') if places else 'no column'} of the {role} "
-            f"({option(f'{role}_column', name)}); "
-            f"found {', '.join(header)[:200]}",
+            f"{count} of the {role} ({option(f'{role}_column', name)}); found "
+            f"{', '.join(header)[:200]}",
             *where,
         )
     return places[0]
 
 
-def _named(header: Sequence[str], at: Mapping[str, list[int]], metric: str) -> list[int]:
-    """Return the columns of a metric's name that have no role; without one, the column score."""
-    free = [k for k in range(len(header)) if not any(k in columns for columns in at.values())]
-    exact = [k for k in free if header[k] == metric]
-    alike = [k for k in free if header_word(header[k]) == header_word(metric)]
-    return exact or alike or [k for k in free if header_word(header[k]) in SCORES]
-
-
-def _tell_systems(at: dict[str, list[int]], words: list[str]) -> None:
-    """Let a column of systems stand beside one of runs, which tell their repetitions apart."""
-    systems = [k for k in at["run"] if words[k] in SYSTEMS]
-    runs = [k for k in at["run"] if k not in systems]
-    if len(systems) == len(runs) == 1:
-        at["run"], at["system"], at["seed"] = runs, systems, []
-
-
-def _tell_topics(at: dict[str, list[int]], words: list[str], free: list[int]) -> None:
+def _take_topics(at: dict[str, list[int]], words: list[str], free: list[int]) -> None:
     """Prefer the id of a topic to its text, and look for further headers if there is none."""
     ids = {words[k] for k in at["topic"]} & TOPIC_IDS
     texts = {word for word in TOPICS if f"{word}id" in ids or (word == "query" and "qid" in ids)}
@@ -214,18 +200,16 @@ def _tell_topics(at: dict[str, list[int]], words: list[str], free: list[int]) ->
     for headers in LATER_TOPICS:
         at["topic"] = at["topic"] or [k for k in free if words[k] in headers]
     if not at["topic"] and len(at["collection"]) == 1:  # data sets are what systems are compared on
-        at["topic"] = at["collection"]
-    at["collection"] = [k for k in at["collection"] if k not in at["topic"]]
+        at["topic"], at["collection"] = at["collection"], []
 
 
 def _refuse_several(role: str, columns: list[str], where: Where) -> NoReturn:
-    choose = (
-        f"choose one: {option(f'{role}_column', columns[0])}"
-        if role in CHOSEN and len(set(columns)) > 1
-        else "keep one of them"
-    )
+    is_chosen = role in CHOSEN and len(set(columns)) > 1
+    choose = f"choose one: {option(f'{role}_column', columns[0])}"
     raise BadInput(
-        f"{len(columns)} columns may be the {role}: {', '.join(columns)}; {choose}", *where
+        f"{len(columns)} columns may be the {role}: {', '.join(columns)}; "
+        f"{choose if is_chosen else 'keep one of them'}",
+        *where,
     )
 
 

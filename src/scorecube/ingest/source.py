@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 AUTO, MATRIX, NUMBERS, LONG = "auto", "matrix", "numbers", "long"
 N_LINES = 50
 """Number of lines from which a format is detected."""
+BUILT_IN = {
+    MATRIX: "topics down, runs across, one file a metric",
+    NUMBERS: "a matrix without a header, as of NTCIREVAL: runs are numbered",
+    LONG: "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
+    "ndeval": "output of ndeval",
+    "gdeval": "output of gdeval",
+    "trec_eval": "output of trec_eval -q, one file a run",
+    "ir_measures": "output of ir_measures -q, one file a run",
+    "nev": "output of NTCIREVAL, one file a run",
+    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
+    "every_eval_ever": "samples of Every Eval Ever (JSON lines, or a table of them)",
+    "lm_eval": "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
+    "inspect": "log of Inspect in JSON, or its samples_df with EvalModel and EvalTask",
+    "autojudge": "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
+}
+"""Formats of this package, general ones first; they are tried from the last."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +57,8 @@ class File:
     @cached_property
     def lines(self) -> list[str]:
         """First lines that are not empty, at least one."""
-        filled = (
-            line.group() for line in re.finditer(r"[^\n]+", self.text) if not line.group().isspace()
-        )
-        return list(islice(filled, N_LINES))
+        lines = (match.group() for match in re.finditer(r"[^\n]*\S[^\n]*", self.text))
+        return list(islice(lines, N_LINES))
 
     @cached_property
     def fields(self) -> list[list[str]]:
@@ -61,38 +75,30 @@ class File:
         return split_cells("\n".join(self.lines), delimiter_of(self.text))
 
     @cached_property
-    def json(self) -> tuple[Any, list[tuple[int, Any]]]:
-        """Object, and records with their lines, as of `parse_json`; nothing of other files."""
+    def records(self) -> list[tuple[int, Any]]:
+        """Objects of JSON with their lines; none of other files."""
         from scorecube.ingest.tables import is_json, parse_json
 
-        return parse_json(self.text, self.path) if is_json(self.text) else (None, [])
+        return parse_json(self.text, self.path) if is_json(self.text) else []
 
     @cached_property
     def table(self) -> Table:
         """The file as a table; see `scorecube.ingest.tables`."""
-        from scorecube.ingest.tables import (
-            is_json,
-            table_of_parquet,
-            table_of_records,
-            table_of_text,
-        )
+        from scorecube.ingest import tables
 
         if not self.text:
-            return table_of_parquet(self.path)
-        document, records = self.json
-        if is_json(self.text):
-            return table_of_records(records or [(1, document)], self.path)
-        return table_of_text(self.text, self.path)
+            return tables.table_of_frame(tables.read_parquet(self.path), self.path)
+        if self.records or tables.is_json(self.text):
+            return tables.table_of_records(self.records, self.path)
+        return tables.table_of_text(self.text, self.path)
 
     @cached_property
     def names(self) -> set[str]:
-        """Names of its columns, of an object of JSON, or of the first one."""
-        document, records = self.json
-        if document is not None:
-            return set(document)
-        if records:
-            return set(records[0][1]) if isinstance(records[0][1], dict) else set()
-        return set(self.table.header) if not self.text else set(self.rows[0] if self.rows else [])
+        """Names of its columns, or of its first object."""
+        if self.records:
+            first = self.records[0][1]
+            return set(first) if isinstance(first, dict) else set()
+        return set((self.rows or [[]])[0] if self.text else self.table.header)
 
 
 @dataclass(frozen=True)
@@ -104,8 +110,8 @@ class Format:
     detect: Returns whether a `File` has this format. Formats that are registered later are tried
         first.
     read: Reads a `File`: returns a data frame with a row a score, of the columns run, topic and
-        score, and perhaps collection, metric,
-        gain, seed, system and topic_group. Formats of this package return `Scores`.
+        score, and perhaps collection, metric, gain, seed, system and topic_group. Formats of this
+        package return `Scores`.
     options: Arguments of `read` beside the file and the metric.
     is_run: Whether a file holds one run.
     """
@@ -116,21 +122,3 @@ class Format:
     read: Callable[..., pd.DataFrame | Scores]
     options: frozenset[str] = frozenset()
     is_run: bool = False
-
-
-BUILT_IN = {
-    MATRIX: "topics down, runs across, one file a metric",
-    NUMBERS: "a matrix without a header, as of NTCIREVAL: runs are numbered",
-    LONG: "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
-    "ndeval": "output of ndeval",
-    "gdeval": "output of gdeval",
-    "trec_eval": "output of trec_eval -q, one file a run",
-    "ir_measures": "output of ir_measures -q, one file a run",
-    "nev": "output of NTCIREVAL, one file a run",
-    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
-    "every_eval_ever": "samples of Every Eval Ever (JSON lines, or a table of them)",
-    "lm_eval": "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
-    "inspect": "log of Inspect in JSON, or its samples_df with EvalModel and EvalTask",
-    "autojudge": "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
-}
-"""Formats of this package, general ones first; they are tried from the last."""

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,9 @@ class Table:
     """A file, or a frame, whose path is None.
 
     header: Names of the columns, which may be repeated.
-    columns: Cells of each column: texts, or values of Python.
+    columns: Cells of each column: a category for each different text, numbers, or any values.
     lines: Line of each row; of a frame, its number.
+    line: Line of the header.
     """
 
     path: PathLike | None
@@ -46,9 +47,8 @@ class Table:
     columns: Sequence[Any]
     lines: Sequence[int]
     line: int = 1
-    """Line of the header."""
 
-    def rows(self) -> Iterable[tuple[int, dict[str, Any]]]:
+    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the line and the cells by name of each row."""
         for line, *cells in zip(self.lines, *self.columns, strict=True):
             yield line, dict(zip(self.header, cells, strict=True))
@@ -61,9 +61,8 @@ def refuse(problems: Sequence[BadInput], number: int | None = None, end: str = "
     lines = [problem.marked for problem in problems[:SHOWN]]
     if (more := (number or len(problems)) - len(lines)) > 0:
         lines.append(f"and {counted(more, 'further problem')}")
-    first = problems[0]
-    error = BadInput("\n  ".join(lines) + end, option=first.option)
-    error.path, error.line = first.path, first.line
+    error = BadInput("\n  ".join(lines) + end, option=problems[0].option)
+    error.path, error.line = problems[0].path, problems[0].line
     raise error
 
 
@@ -80,10 +79,12 @@ def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) 
     width = first.count(delimiter) + 1
     n_lines = body.count("\n") + (not body.endswith("\n"))
     is_plain = '"' not in text and 1 < width <= MOST_CELLS and first.strip() and has_header
+    # Delimiters of all lines alone do not tell that each line has as many: pandas refuses longer
+    # lines, so that none is shorter either.
     if is_plain and body.strip() and body.count(delimiter) == (width - 1) * n_lines:
         try:
             frame = pd.read_csv(
-                io.StringIO(body),
+                io.BytesIO(body.encode()),
                 sep=delimiter,
                 header=None,
                 dtype=object,
@@ -93,25 +94,20 @@ def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) 
                 skip_blank_lines=False,
             )
         except (pd.errors.ParserError, ValueError):
-            frame = None  # a longer line, which is found below
-        if frame is not None and frame.shape == (n_lines, width):
+            return _read_plainly(text, delimiter, path, has_header)
+        if frame.shape == (n_lines, width):
             header = [cell.strip() for cell in first.split(delimiter)]
-            columns = [_stripped(frame[k].to_numpy()) for k in range(width)]
+            columns = [coded(*pd.factorize(frame[k].to_numpy())) for k in range(width)]
             return Table(path, header, columns, range(2, n_lines + 2))
-    return _plain_table(text, delimiter, path, has_header)
+    return _read_plainly(text, delimiter, path, has_header)
 
 
-def column_of(cells: Any) -> Any:
-    """Return cells as an array of objects; lists in cells stay lists."""
-    return cells if isinstance(cells, np.ndarray) else np.fromiter(cells, object, len(cells))
+def coded(codes: Any, labels: Any) -> Any:
+    """Return a column of categories."""
+    return pd.Categorical.from_codes(codes, pd.Index(labels, dtype=object))
 
 
-def _stripped(cells: Any) -> Any:
-    """Return texts without blanks around them."""
-    return np.array([cell.strip() for cell in cells], object)
-
-
-def _plain_table(text: str, delimiter: str, path: PathLike | None, has_header: bool) -> Table:
+def _read_plainly(text: str, delimiter: str, path: PathLike | None, has_header: bool) -> Table:
     """Return the table of a text, line by line, or say what is wrong with it."""
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -125,7 +121,7 @@ def _plain_table(text: str, delimiter: str, path: PathLike | None, has_header: b
             cells = [cell.strip() for cell in row]
             if len(cells) == 1 and not has_header:
                 cells = cells[0].split()
-            if len(cells) > 1 or any(cells):
+            if any(cells) or len(cells) > 1:
                 rows.append(cells)
                 lines.append(start)
             start = reader.line_num + 1
@@ -134,27 +130,26 @@ def _plain_table(text: str, delimiter: str, path: PathLike | None, has_header: b
     if not rows:
         raise BadInput("the file has no cell that is not empty", path)
     width = len(rows[0])
-    wrong = [
-        BadInput(f"{counted(len(row), 'cell')}, the header has {width}", path, line)
-        for row, line in zip(rows, lines, strict=True)
-        if len(row) != width
-    ]
-    refuse(wrong)
+    refuse(
+        [
+            BadInput(f"{counted(len(row), 'cell')}, the header has {width}", path, line)
+            for row, line in zip(rows, lines, strict=True)
+            if len(row) != width
+        ]
+    )
     header = rows.pop(0) if has_header else [str(k) for k in range(1, width + 1)]
     first = lines.pop(0) if has_header else lines[0]
-    columns = [np.array(cells, object) for cells in zip(*rows, strict=True)]
-    return Table(path, header, columns or [np.empty(0, object)] * width, lines, first)
+    return Table(path, header, list(zip(*rows, strict=True)) or [()] * width, lines, first)
 
 
 def split_cells(text: str, delimiter: str) -> list[list[str]]:
     """Return the cells of some lines, from which a format is detected."""
+    lines = text.split("\n")
     try:
-        reader = csv.reader(
-            text.split("\n"), delimiter=delimiter, strict=True, skipinitialspace=True
-        )
+        reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
         return [[cell.strip() for cell in row] for row in reader]
     except csv.Error:  # it is said when the file is read
-        return [line.split(delimiter) for line in text.split("\n")]
+        return [line.split(delimiter) for line in lines]
 
 
 def delimiter_of(text: str) -> str:
@@ -175,12 +170,13 @@ def delimiter_of(text: str) -> str:
 def table_of_records(records: Iterable[tuple[int, Any]], path: PathLike | None) -> Table:
     """Return the table of objects with their lines; a name that one lacks is missing."""
     rows = list(records)
-    wrong = [
-        BadInput(f"an object is expected; found {kind_of(row)}", path, line)
-        for line, row in rows
-        if not isinstance(row, Mapping)
-    ]
-    refuse(wrong)
+    refuse(
+        [
+            BadInput(f"an object is expected; found {kind_of(row)}", path, line)
+            for line, row in rows
+            if not isinstance(row, Mapping)
+        ]
+    )
     header = list(dict.fromkeys(name for _, row in rows for name in row))
     columns = [[row.get(name) for _, row in rows] for name in header]
     return Table(path, header, columns, [line for line, _ in rows])
@@ -191,21 +187,25 @@ def table_of_frame(frame: Any, path: PathLike | None = None) -> Table:
 
     Raises BadInput: A frame that needs pyarrow, which is not installed.
     """
-    if not isinstance(frame, pd.DataFrame):
-        if hasattr(frame, "to_dict"):  # polars, whose frames become pandas' only with pyarrow
-            frame = pd.DataFrame(frame.to_dict(as_series=False))
-        else:
-            frame = _of_arrow(frame)
-    named = [name for name in frame.index.names if name is not None]
-    whole = frame.reset_index(level=named) if named else frame
+    frame = pandas_frame(frame)
+    whole = frame.reset_index([name for name in frame.index.names if name is not None])
     columns = []
     for k in range(whole.shape[1]):
-        cells = whole.iloc[:, k].astype(object)
-        columns.append(cells.where(cells.notna(), None).tolist())
+        cells = whole.iloc[:, k]
+        is_numeric = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "fiub"
+        texts = cells.astype(object)
+        columns.append(
+            cells.to_numpy() if is_numeric else texts.where(texts.notna(), None).tolist()
+        )
     return Table(path, list(map(str, whole.columns)), columns, range(1, len(whole) + 1))
 
 
-def _of_arrow(frame: Any) -> pd.DataFrame:
+def pandas_frame(frame: Any) -> pd.DataFrame:
+    """Return a data frame of any library as one of pandas (BadInput without pyarrow)."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    if hasattr(frame, "to_dict"):  # polars, whose frames become pandas' only with pyarrow
+        return pd.DataFrame(frame.to_dict(as_series=False))
     try:
         import pyarrow as pa
     except ImportError:
@@ -218,8 +218,8 @@ def _of_arrow(frame: Any) -> pd.DataFrame:
     return table
 
 
-def table_of_parquet(path: PathLike) -> Table:
-    """Return the table of a Parquet file (BadInput for a damaged one, and without pyarrow)."""
+def read_parquet(path: PathLike) -> pd.DataFrame:
+    """Return the frame of a Parquet file (BadInput for a damaged one, and without pyarrow)."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -229,7 +229,7 @@ def table_of_parquet(path: PathLike) -> Table:
             path,
         ) from None
     try:
-        return table_of_frame(pd.read_parquet(path, engine="pyarrow"), path)
+        return pd.read_parquet(path, engine="pyarrow")
     except Exception as error:  # of many types
         text = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(f"the Parquet file is damaged: {text}", path) from None
@@ -247,48 +247,29 @@ def is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "["))
 
 
-Records = list[tuple[int, Any]]
-"""Objects with the lines on which they stand, or their numbers in a list."""
-
-
-def parse_json(text: str, path: PathLike | None) -> tuple[Any, Records]:
-    """Return an object of JSON and no records, or None and the records of a list or of lines.
+def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
+    """Return the objects of JSON lines with their lines, those of a list, or the only one.
 
     Raises BadInput: What is no JSON, with its line; an object with two values of one name.
     """
-    first = next(line for line in text.split("\n") if line.strip())
+    lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
-        if isinstance(json.loads(first), dict):
-            lines = enumerate(text.split("\n"), 1)
-            return None, [(k, _object_of(line, path, k)) for k, line in lines if line.strip()]
+        is_lines = isinstance(json.loads(lines[0][1]), dict)
     except (ValueError, RecursionError):
-        pass  # an object or a list that ends in a later line, or is broken
-    try:
-        content: Any = json.loads(text, object_pairs_hook=_once)
-    except RecursionError:
-        raise BadInput("the JSON is nested too deeply for a table", path) from None
-    except ValueError as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        end = "" if text.rstrip().endswith(("]", "}")) else "; the file may be cut off"
-        raise BadInput(f"not JSON: {error}{end}", path, line) from None
-    if isinstance(content, list):
-        return None, list(enumerate(content, 1))
-    if not isinstance(content, dict):
-        raise BadInput(f"an object or a list of JSON is expected; found {kind_of(content)}", path)
-    return content, []
-
-
-def _object_of(line: str, path: PathLike | None, number: int) -> Any:
-    """Return the object on a line (BadInput for anything else)."""
-    try:
-        row = json.loads(line, object_pairs_hook=_once)
-        if not isinstance(row, dict):
-            raise ValueError(f"found {kind_of(row)}")
-    except (ValueError, RecursionError) as error:
-        end = "" if line.rstrip().endswith("}") else "; the line may be cut off"
-        text = f"not an object of JSON, which stands on one line: {error}{end}"
-        raise BadInput(text, path, number) from None
-    return row
+        is_lines = False
+    records = []
+    for number, part in lines if is_lines else [(1, text)]:
+        try:
+            records.append((number, json.loads(part, object_pairs_hook=_once)))
+        except RecursionError:
+            raise BadInput("the JSON is nested too deeply for a table", path, number) from None
+        except ValueError as error:
+            line = number if is_lines else getattr(error, "lineno", None)
+            end = "" if part.rstrip().endswith(("]", "}")) else "; it may be cut off"
+            raise BadInput(f"not JSON: {error}{end}", path, line) from None
+    if not is_lines and isinstance(records[0][1], list):
+        return list(enumerate(records[0][1], 1))
+    return records
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -299,23 +280,22 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def columns_of(path: PathLike, names: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
+def columns_of(path: PathLike, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of some columns of a CSV file (BadInput without one)."""
     table = table_of_text(read_text(path), path)
     words = [header_word(cell) for cell in table.header]
     if any(words.count(header_word(name)) != 1 for name in names):
         *before, last = names
-        problem = "once each" if set(map(header_word, names)) <= set(words) else ""
+        problem = " once each" if set(map(header_word, names)) <= set(words) else ""
         raise BadInput(
-            f"the header must have the columns {', '.join(before)} and "
-            f"{last}{problem and ' ' + problem}; "
-            f"found {','.join(table.header)[:200]}",
+            f"the header must have the columns {', '.join(before)} and {last}{problem}; found "
+            f"{','.join(table.header)[:200]}",
             path,
             table.line,
         )
     cells = [table.columns[words.index(header_word(name))] for name in names]
     for line, *row in zip(table.lines, *cells, strict=True):
-        yield line, row
+        yield line, [cell.strip() for cell in row]
 
 
 def number_of(cell: Any) -> float | None:
@@ -336,20 +316,16 @@ def number_of(cell: Any) -> float | None:
     return value if abs(value) <= LARGEST_SCORE else None
 
 
-def numbers_of(cells: Any) -> tuple[Floats, dict[int, Any]]:
-    """Return the numbers in cells, NaN for missing ones; the cells that are no numbers, by row."""
-    kinds = set(map(type, cells))
-    if kinds == {str} or kinds <= {int, float}:
-        try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
-            if (np.abs(values) <= LARGEST_SCORE).all() and not (
-                kinds == {str} and any("_" in cell for cell in cells)
-            ):
-                return values, {}
-        except (ValueError, OverflowError):
-            pass
+def numbers_of(cells: Any) -> tuple[Floats, list[int]]:
+    """Return the numbers in cells, NaN for missing ones, and the rows of cells that are none."""
+    if isinstance(cells, pd.Categorical):  # each different text once
+        values, bad = numbers_of(cells.categories.tolist())
+        return values[cells.codes], np.flatnonzero(np.isin(cells.codes, bad)).tolist()
+    if isinstance(cells, np.ndarray) and cells.dtype != object:
+        values = cells.astype(np.float64)
+        return values, np.flatnonzero(np.abs(values) > LARGEST_SCORE).tolist()
     numbers = [number_of(cell) for cell in cells]
-    bad = {k: cells[k] for k, value in enumerate(numbers) if value is None}
+    bad = [row for row, number in enumerate(numbers) if number is None]
     return np.array(numbers, np.float64), bad  # None is NaN
 
 
@@ -378,6 +354,6 @@ def label_of(cell: Any) -> str:
     """Return the text of a label; '' for a missing one and for nested values."""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")
-    if cell is None or cell != cell or isinstance(cell, list | tuple | dict | set):
+    if cell is None or isinstance(cell, list | tuple | dict | set) or cell != cell:
         return ""
     return str(cell).strip()

@@ -24,8 +24,6 @@ from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
 TRIALS, SEED = replace(SHARED["trials"], type=int), SHARED["seed"]
-NESTING = (names.SYSTEM, names.TOPIC_GROUP)
-"""Coordinates that decide what a unit or a run of a result is, beside labels and scores."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +31,12 @@ class Plan:
     """All that determines a result: equal plans have equal results, bit for bit.
 
     trials, seed: At least 1; 0 .. 2**64 - 1.
-    nesting: Digests of the systems of the runs and of the groups of the topics, where there are
-    any.
     """
 
     analysis: Analysis
     trials: int
     seed: int
     cube_digest: str
-    nesting: tuple[tuple[str, str], ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -52,7 +47,6 @@ class Plan:
             "seed": str(self.seed),
             "cube": self.cube_digest,
             "stream_version": STREAM_VERSION,
-            **dict(self.nesting),
         }
 
     @property
@@ -122,72 +116,54 @@ def make_plan(
     table = with_trials(analysis.table(cube), trials, seed)
     about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
     warnings = [*about_topics, *analysis.doubts(cube), *analysis.notes(table)]
-    plan = Plan(analysis, trials, seed, cube_digest(cube), nesting_digests(cube))
+    plan = Plan(analysis, trials, seed, cube_digest(cube))
     return PreparedPlan(plan, cube, table, tuple(warnings))
 
 
 def check_analysis(analysis: Any) -> Analysis:
-    """Return an analysis; refuse what is none with its options, such as its name or its class.
-
-    Raises
-    ------
-    BadPlan
-        Not an analysis; the message names the one that is probably meant.
-    """
+    """Return an analysis; refuse what is none with its options (BadPlan), such as its class."""
     if isinstance(analysis, Analysis):
         return analysis
+    known = [entry.class_name for entry in registry.entries() if analysis == entry.name]
     is_class = isinstance(analysis, type) and issubclass(analysis, Analysis)
-    meant = analysis.name if is_class else analysis
-    classes = [
-        entry.class_name for entry in registry.entries() if meant in (entry.name, entry.class_name)
-    ]
+    example = analysis.__name__ if is_class else [*known, "Swap"][0]
     raise BadPlan(
-        f"{option('analysis')}: expected an analysis with its options, such as "
-        f"{classes[0] if classes else 'Swap'}(); found {shown(analysis)}",
+        f"{option('analysis')}: expected an analysis with its options, such as {example}(); "
+        f"found {shown(analysis)}",
         option="analysis",
     )
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of a cube's labels, scores, counts of labels and rankings, as hex."""
-    hasher = hashlib.sha256()
-    for dim in schema.CUBE[0].dims:
-        hasher.update("\x1f".join(schema.labels_of(cube, dim)).encode() + b"\x1e")
-    hasher.update(uses_gains(cube).tobytes())
-    for name in names.ABOUT_METRICS:
-        if name in cube.coords:
-            hasher.update(f"{name} {cube[name].values.tolist()};".encode())
-    if "bags" in cube.attrs:
-        hasher.update(f"bags {cube.attrs['bags']};".encode())
-    # Buffers instead of bytes: arrays are not copied.
+    """Return the SHA-256 of all that results depend on, as hex.
+
+    These are labels, scores, numbers of bags, counts of labels, rankings, and the systems of runs
+    and groups of topics where several share one.
+    """
+    labelled = list(schema.CUBE[0].dims)
+    for name in (names.SYSTEM, names.TOPIC_GROUP):
+        if name in cube.coords and len(set(cube[name].values.tolist())) < cube[name].size:
+            labelled.append(name)
+    arrays = [*names.ABOUT_METRICS, names.LABEL_COUNTS]
+    if names.DOCUMENT_AT_RANK in cube:
+        labelled.append(names.TEAM)
+        arrays += [variable.name for variable in (*schema.RANKINGS, *schema.DOCUMENTS)]
+    labels = [[name, *schema.labels_of(cube, name)] for name in labelled]
+    facts = [labels, cube.attrs.get("bags"), uses_gains(cube).tolist()]
+    hasher = hashlib.sha256(json.dumps(facts).encode())
+    for name in arrays:
+        if name in cube.variables:
+            values = cube[name].values
+            hasher.update(f"{name} {values.shape} {values.dtype.str};".encode())
+            hasher.update(_buffer(values))
     for scores in score_blocks(cube):
         hasher.update(_buffer(scores.astype("<f8", copy=False)))
-    if names.LABEL_COUNTS in cube:
-        counts = cube.variables[names.LABEL_COUNTS].values.astype("<i8", copy=False)
-        hasher.update(f"{names.LABEL_COUNTS} {counts.shape};".encode())
-        hasher.update(_buffer(counts))
-    if names.DOCUMENT_AT_RANK in cube:
-        hasher.update("\x1f".join(schema.labels_of(cube, names.TEAM)).encode() + b"\x1e")
-        for variable in (*schema.RANKINGS, *schema.DOCUMENTS):
-            values = cube[variable.name].values
-            hasher.update(f"{variable.name} {values.shape} {values.dtype.str};".encode())
-            hasher.update(_buffer(values))
     return hasher.hexdigest()
 
 
 def request_digest(request: dict[str, Any]) -> str:
     """Return the digest of what determines plans and their random words, as JSON values."""
     return _digest({**request, "stream_version": STREAM_VERSION})
-
-
-def nesting_digests(cube: xr.Dataset) -> tuple[tuple[str, str], ...]:
-    """Return the SHA-256 of systems and groups, as hex, where several runs or topics share one."""
-    digests = []
-    for name in NESTING:
-        labels = schema.labels_of(cube, name) if name in cube.coords else []
-        if len(set(labels)) < len(labels):
-            digests.append((name, hashlib.sha256("\x1f".join(labels).encode()).hexdigest()))
-    return tuple(digests)
 
 
 def _buffer(values: Array) -> Any:

@@ -7,6 +7,7 @@ blocks are computed, and whether they are recorded, is no concern of it.
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -28,10 +29,12 @@ ANY_NUMBER, ALL_COLLECTIONS = 0, -1
 """Of `Analysis.n_collections`."""
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
+LEFT_OUT = "_left_out"
+"""Behind the name of a part without each group of units."""
 
 
 class Sum(NamedTuple):
-    """Integers that are added over units: counts, `most` of which a unit adds."""
+    """Integers that are added over units: counts, of which a unit adds least .. most."""
 
     array: Array
     most: float = math.inf
@@ -59,12 +62,12 @@ Parts = Mapping[str, Part]
 
 
 class Totals(dict[str, Array]):
-    """Combined arrays of all blocks by name, and those without each group of units.
+    """Combined arrays of all blocks by name.
 
-    left_out: In the order of `Table.tables_left_out`; empty where nothing is left out.
+    left_out: Those without each group of units, in the order of `Table.tables_left_out`.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], left_out: list[dict[str, Array]]) -> None:
+    def __init__(self, arrays: Mapping[str, Array], left_out: list[Arrays]) -> None:
         super().__init__(arrays)
         self.left_out = left_out
 
@@ -85,10 +88,9 @@ class Analysis(ABC):
     details: ClassVar[str] = ""
     """Paragraph of the command's help below the summary."""
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Shared options (`options.py`) whose flag, help or default is another."""
+    """Shared options whose flag, help or default is another."""
     n_collections: ClassVar[int] = 1
-    """Collections that one result is about: 1, `ANY_NUMBER` of the sets `truth` and `judges`, or
-    `ALL_COLLECTIONS` that are chosen."""
+    """Collections of one result: 1, `ANY_NUMBER` of sets of judgements, or `ALL_COLLECTIONS`."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `with_rankings`."""
     resamples: ClassVar[bool] = True
@@ -161,10 +163,8 @@ class Analysis(ABC):
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""
-        return {
-            name: np.asarray(value).tolist() if value is not None else None
-            for name, value in asdict(self).items()
-        }
+        options: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return options
 
 
 def with_trials(table: Any, trials: int, seed: int) -> Any:
@@ -175,35 +175,38 @@ def with_trials(table: Any, trials: int, seed: int) -> Any:
 def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[str, Part]:
     """Return the parts of a block, and those without each group of units, of all groups in one."""
     parts = dict(analysis.block(table, start, stop))
-    if analysis.jackknife:
-        trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
-        blocks = [analysis.block(kept, *trials) for kept in table.tables_left_out]
-        for name in [name for name, part in parts.items() if not isinstance(part, Concat)]:
-            of_groups: list[Any] = [block[name] for block in blocks]
-            if of_groups:
-                joined = np.concatenate([part.array.ravel() for part in of_groups])
-                most, least = max(p.most for p in of_groups), min(p.least for p in of_groups)
-                parts[left_out_name(name)] = type(parts[name])(joined, most, least)
+    for name, of_groups in _parts_left_out(analysis, table, start, stop).items():
+        joined = np.concatenate([part.array.ravel() for part in of_groups])
+        most, least = max(part.most for part in of_groups), min(part.least for part in of_groups)
+        parts[name] = type(of_groups[0])(joined, most, least)
     return parts
 
 
 def totals_of(analysis: Analysis, table: Any, combined: Arrays) -> Totals:
     """Return the combined parts of all blocks as `Analysis.result` takes them."""
-    whole = analysis.block(table, 0, 0)
-    groups = table.tables_left_out if analysis.jackknife else ()
-    blocks = [analysis.block(kept, 0, 0) for kept in groups]
-    left_out: list[dict[str, Array]] = [{} for _ in groups]
-    for name in whole:
-        start = 0
-        for arrays, block in zip(left_out, blocks, strict=True):
-            if left_out_name(name) in combined:
-                declared = block[name].array
-                stop = start + declared.size
-                array = combined[left_out_name(name)][start:stop]
-                arrays[name], start = array.reshape(declared.shape), stop
-    return Totals({name: combined[name] for name in whole}, left_out)
+    left_out: list[Arrays] = [{} for _ in _tables_left_out(analysis, table)]
+    parts_left_out = _parts_left_out(analysis, table, 0, 0)
+    for name, parts in parts_left_out.items():
+        stops = np.cumsum([part.array.size for part in parts])
+        arrays = np.split(combined[name], stops[:-1])
+        for of_group, part, array in zip(left_out, parts, arrays, strict=True):
+            of_group[name.removesuffix(LEFT_OUT)] = array.reshape(part.array.shape)
+    whole = {name: array for name, array in combined.items() if name not in parts_left_out}
+    return Totals(whole, left_out)
 
 
-def left_out_name(name: str) -> str:
-    """Return the name of a part without each group of units."""
-    return f"{name}_left_out"
+def _tables_left_out(analysis: Analysis, table: Any) -> tuple[Any, ...]:
+    return tuple(table.tables_left_out) if analysis.jackknife else ()
+
+
+def _parts_left_out(
+    analysis: Analysis, table: Any, start: int, stop: int
+) -> dict[str, list[Sum | Max]]:
+    """Return the reduced parts of a block without each group of units, by name."""
+    trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
+    parts: dict[str, list[Sum | Max]] = {}
+    for kept in _tables_left_out(analysis, table):
+        for name, part in analysis.block(kept, *trials).items():
+            if not isinstance(part, Concat):
+                parts.setdefault(name + LEFT_OUT, []).append(part)
+    return parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorecube.errors import BadName, did_you_mean
 
@@ -15,20 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """Import path and summary of one analysis.
+    """Where an analysis is, and what is said of it.
 
-    Parameters
-    ----------
-    name
-        Name on the command line and in stores.
-    path
-        Import path of the class: ``module:Class``.
-    summary
-        One sentence: the first line of the class's docstring.
-    references
-        Keys of the papers whose method it is, in ``data/references.bib``; reports cite them.
-    quantities
-        Module that declares what a result holds, ``VARIABLES``, without kernels.
+    name: On the command line and in studies.
+    path: ``module:Class``.
+    summary: First line of the docstring of the class.
+    references: Keys of the papers whose method it is, in ``data/references.bib``.
+    quantities: Module that declares what a result holds, ``VARIABLES``.
     """
 
     name: str
@@ -77,18 +70,14 @@ teams teams:Teams team_results sakaishang2016
 """Name, module and class, module of variables and references of each analysis; its summary."""
 
 
-def _read(table: str) -> tuple[Entry, ...]:
-    lines, found = table.strip().splitlines(), []
-    for line, summary in zip(lines[::2], lines[1::2], strict=True):
-        name, path, quantities, *references = line.split()
-        homes = f"{PACKAGE}.{path}", f"{PACKAGE}.{quantities}"
-        found.append(Entry(name, homes[0], summary.strip(), tuple(references), homes[1]))
-    return tuple(found)
-
-
-BUILT_IN = _read(TABLE)
+_LINES = TABLE.strip().splitlines()
+_ENTRIES: dict[str, Entry] = {}
+for _line, _summary in zip(_LINES[::2], _LINES[1::2], strict=True):
+    _name, _path, _quantities, *_references = _line.split()
+    _homes = f"{PACKAGE}.{_path}", f"{PACKAGE}.{_quantities}"
+    _ENTRIES[_name] = Entry(_name, _homes[0], _summary.strip(), tuple(_references), _homes[1])
+BUILT_IN = tuple(_ENTRIES.values())
 """In the order of lists and reports."""
-_ENTRIES = {entry.name: entry for entry in BUILT_IN}
 _CLASSES: dict[str, type[Analysis]] = {}
 """Classes from `register`, which need not be importable."""
 
@@ -104,30 +93,22 @@ def entries() -> tuple[Entry, ...]:
 
 
 def load(name: str) -> type[Analysis]:
-    """Return the class of an analysis, importing its module.
-
-    Raises BadName: Unknown name.
-    """
+    """Return the class of an analysis, importing its module; BadName for an unknown name."""
     if name in _CLASSES:
         return _CLASSES[name]
     if name not in _ENTRIES:
-        raise BadName(
-            f"no analysis {name!r}; known: {', '.join(_ENTRIES)}"
-            f"{did_you_mean(name, list(_ENTRIES))}"
-        )
+        near = did_you_mean(name, list(_ENTRIES))
+        raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{near}")
     module, _, class_name = _ENTRIES[name].path.partition(":")
-    analysis: Any = getattr(import_module(module), class_name)
+    analysis: type[Analysis] = getattr(import_module(module), class_name)
     import_module(f"{PACKAGE}.options").document(analysis)
-    return analysis  # type: ignore[no-any-return]
+    return analysis
 
 
 def variables(name: str) -> tuple[Variable, ...]:
     """Return what the results of an analysis hold; nothing where that is not declared."""
     module = _ENTRIES[name].quantities if name in _ENTRIES else ""
-    declared: tuple[Variable, ...] = (
-        getattr(import_module(module), "VARIABLES", ()) if module else ()
-    )
-    return declared
+    return getattr(import_module(module), "VARIABLES", ()) if module else ()
 
 
 def load_class(class_name: str) -> type[Analysis] | None:
@@ -136,15 +117,8 @@ def load_class(class_name: str) -> type[Analysis] | None:
     return load(name_of[class_name]) if class_name in name_of else None
 
 
-def register(analysis: Entry | type[Analysis]) -> None:
-    """Add an analysis from outside the package, or replace the one of the same name.
-
-    analysis: Class, or an entry with its import path.
-    """
-    if isinstance(analysis, Entry):
-        _ENTRIES[analysis.name] = analysis
-        _CLASSES.pop(analysis.name, None)
-        return
+def register(analysis: type[Analysis]) -> None:
+    """Add an analysis from outside the package, or replace the one of the same name."""
     summary = (analysis.__doc__ or analysis.name).strip().splitlines()[0]
     home = analysis.__module__
     path = f"{home}:{analysis.__qualname__}"

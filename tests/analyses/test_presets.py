@@ -96,7 +96,8 @@ def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
             assert (printed[0], printed[2], row["(iv) comparisons"]) == ("-", "-", "-")
         assert printed[1] == f"{number['max_performance']:.4f}"
     bootstrap = sc.analyse(cube, preset="sakai-2007 bootstrap", trials=50)
-    assert [*sc.table(bootstrap)] == ["collection", "metric", "ASL < alpha", "estimated diff."]
+    columns = ["collection", "metric", "gain", "alpha", "ASL < alpha", "estimated diff."]
+    assert [*sc.table(bootstrap)] == columns
     power = sc.table(bootstrap, "power")
     assert sc.table(bootstrap)["ASL < alpha"].tolist() == [
         f"{row['significant']}/15 = {row['share']:.0%}" for _, row in power.iterrows()
@@ -110,4 +111,4 @@ def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
 def test_latex_has_all_columns_of_a_paper(cube: xr.Dataset) -> None:
     text = sc.latex(sc.analyse(cube, preset="sakai-2007 swap", trials=20))
     heads = next(line for line in text.splitlines() if "(iv)" in line)
-    assert heads.count("&") == 5
+    assert heads.count("&") == 5  # confidence, metric and the four

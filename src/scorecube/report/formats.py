@@ -102,7 +102,8 @@ def render_parts(
 
 def _is_constant(frame: pd.DataFrame, parts: Sequence[str]) -> bool:
     """Return whether a caption says what a column holds: one collection, metric or condition."""
-    said = parts[0] in KEYS or trait(frame, "role").get(parts[0]) == "condition"
+    said = parts[0] in (*KEYS, *frame.attrs.get(AS_PRINTED, ()))
+    said |= trait(frame, "role").get(parts[0]) == "condition"
     return said and frame[parts[0]].nunique() < 2
 
 

@@ -14,20 +14,15 @@ from scorecube.report.tables import AS_PRINTED, Table, where
 
 MISSING = Marked("-")
 CONDITIONS = ("sampling", "confidence", "gain", "default", "alpha")
-"""Columns of a table where they differ."""
+"""Columns that LaTeX and Markdown have where they differ; captions say them."""
 
 
 def table(rows: Callable[[xr.Dataset], Iterator[dict[str, Any]]]) -> Table:
-    """Return the declaration of a table whose cells are texts, given a function of its rows.
-
-    What all rows share is said by captions.
-    """
+    """Return the declaration of a table whose cells are texts, given a function of its rows."""
 
     def make(result: xr.Dataset) -> pd.DataFrame:
         frame = pd.DataFrame([where(result) | row for row in rows(result)])
-        said = [name for name in CONDITIONS if name in frame and frame[name].nunique() == 1]
-        frame = frame.drop(columns=said)
-        frame.attrs[AS_PRINTED] = True
+        frame.attrs[AS_PRINTED] = CONDITIONS
         return frame
 
     return Table("metric gain", "", make=make)

@@ -21,7 +21,7 @@ COLLECTION = names.COLLECTION
 LIMITS = ("", "_low", "_high")
 """Ends of the names of an estimate and its limits."""
 AS_PRINTED = "as_printed"
-"""Attribute of a frame all of whose columns a format shows: a table of a paper."""
+"""Attribute of the table of a paper, all of which is shown: columns that captions may say."""
 TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")

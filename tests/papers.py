@@ -1,10 +1,12 @@
-"""What the five papers print, and the command that makes it: ``python -m tests.papers > docs/reference/papers.md``.
+"""The items of the five papers and the commands that make them.
 
-Every command runs on a study made from the numbers of relevant documents that Sakai 2007 prints in Tables 7 to 9, see `make_study`.
+``python -m tests.papers`` prints docs/reference/papers.md; ``python -m tests.papers STUDY`` writes
+the study that the commands run on, made from what Sakai 2007 prints in Tables 7 to 9.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,37 +19,52 @@ from scorecube.ingest.published import ntcir_clir
 from scorecube.testing import simulate_rankings
 
 PAPERS = {
-    "Sakai 2005": "The effect of topic sampling in sensitivity comparisons of information retrieval metrics",
-    "Sakai 2007": "On the properties of evaluation metrics for finding one highly relevant document",
+    "Sakai 2005": "The effect of topic sampling in sensitivity comparisons of information "
+    "retrieval metrics",
+    "Sakai 2007": "On the properties of evaluation metrics for finding one highly relevant "
+    "document",
     "Sakai 2017": "Evaluating evaluation measures with worst-case confidence interval widths",
     "Sakai and Shang 2016": "On estimating variances for topic set size design",
     "Sakai 2004": "Another appendix to: New performance metrics based on multigrade relevance",
 }
-METRICS = (
-    *("AP", "AP(rel=2)", "Q", "O", "P-measure", "P+", "RR", "NWRR", "Rprec", "Rmeasure", "AWP"),
-    *("RWP", "nCG@10", "nDCG@10", "AnDCG@10", "nG@1", "nERR@10", "Hit@5", "Hit@1"),
-    *("Rprec(rel=2)", "P@10", "P(rel=2)@10", "nDCG@100", "AnDCG@100"),
+BINARY = "AP,AP(rel=2),Rprec,Rprec(rel=2),P@10,P(rel=2)@10,P@100,P(rel=2)@100"
+GRADED = (
+    "Q,Rmeasure,nCG@10,nCG@100,AnCG@10,AnCG@100,nDCG(b=2)@10,nDCG(b=2)@100,AnDCG(b=2)@10,"
+    "AnDCG(b=2)@100"
 )
+ONE = "Q,AP,P-measure,P+,O,NWRR,RR"
+"""Metrics of Sakai 2007, Tables 2 to 4."""
+STC = "nG@1,P+,nERR@10,nDCG@10,Q@10"
+"""Metrics of Sakai and Shang 2016."""
+OTHERS = "WRR,AWP,RWP,Hit@5,Hit@1"
+METRICS = list(dict.fromkeys(",".join([BINARY, GRADED, ONE, STC, OTHERS]).split(",")))
 GAINS = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
-FIRST = "--collection NTCIR-3-Chinese"
-ALL = "--collection NTCIR-3-Chinese,NTCIR-3-Japanese,NTCIR-5-Chinese,NTCIR-5-Japanese"
-SAMPLES = f"scorecube swap STUDY {FIRST} --size 20 --rule s0 --bins 21 --required suffix --confidence 0.95,0.9,0.8 --gains 3:2:1 --trials 1000 --seed 1"
-BOOTSTRAP = f"scorecube bootstrap STUDY {ALL} --gains 3:2:1 --no-plus-one --trials 1000 --seed 1"
-CORRELATE = f"scorecube correlate STUDY {ALL} --every-gain --bold 0.99"
-TEAMS = f"scorecube teams STUDY {FIRST} --metrics nG@1,P+,nERR@10,nDCG@10,Q --pool-depth 10 --topics 40,25,10 --trials 10 --seed 1"
-NO_RUNS = "the runs, which were never published: simulated"
-NOTHING = "nothing"
+CHINESE, JAPANESE = "NTCIR-3-Chinese", "NTCIR-3-Japanese"
+CHINESE_5, JAPANESE_5 = "NTCIR-5-Chinese", "NTCIR-5-Japanese"
+FIRST = f"--collection {CHINESE}"
+ALL = f"--collection {CHINESE},{JAPANESE},{CHINESE_5},{JAPANESE_5}"
+SAMPLINGS = ("disjoint", "replacement", "independent")
+IN_PYTHON = "algorithm: every trial in plain Python"
+PUBLISHED = "`python -m scorecube.published`"
+FORM = "columns, order, digits"
 
 
 class Item(NamedTuple):
-    """A table, figure, formula or method of a paper."""
+    """A table, figure, formula or method of a paper.
 
-    paper: str
+    command: With STUDY for the path of a study; several are joined by newlines.
+    compared: What of it is compared with the paper, and by what.
+    """
+
     item: str
     command: str
-    """With STUDY for the path of a study; several are joined by newlines; empty where there is none."""
-    exact: str
-    simulated: str
+    compared: str
+
+
+def swap(sampling: str, where: str = f"{FIRST} --size 20", metrics: str = "") -> str:
+    """Return the command of the swap method of Sakai 2005."""
+    words = f"scorecube swap STUDY {where} --as sakai-2005 --sampling {sampling}"
+    return f"{words} --metrics {metrics}" if metrics else words
 
 
 def figure(words: str, name: str) -> str:
@@ -55,137 +72,207 @@ def figure(words: str, name: str) -> str:
     return f"scorecube figure STUDY {words} --out {name}.png"
 
 
-def _of_sakai_2005() -> Iterator[Item]:
+def of_sakai_2005() -> Iterator[Item]:
     """Yield the items of Sakai 2005."""
-    method = "algorithm, bins, rule for ties"
-    for number, name in enumerate(("disjoint", "replacement", "independent"), 1):
-        words = f"{SAMPLES} --sampling {name}"
-        yield Item("Sakai 2005", f"section 2, method {number}: {name}", words, method, NO_RUNS)
-    yield Item("Sakai 2005", "section 4, the 30 best runs", "scorecube show STUDY scores", "selection (`--top-runs 30 --by AP` of every analysis)", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2005", "section 4.3, NQcorrect5 and NQcorrect1", "scorecube show STUDY scores --metrics Hit@5,Hit@1", "metrics", "questions and answers: topics of documents")  # fmt: skip
-    for table, words in ((1, "95 %, binary metrics"), (2, "95 %, graded metrics"), (3, "three levels"), (4, "questions")):  # fmt: skip
-        yield Item("Sakai 2005", f"Table {table}, columns (i) to (iv): {words}", f"scorecube show STUDY swap {FIRST} --sort share:desc", "columns and their rules; relations between them in all 120 rows", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2005", "Table 5, topics in samples", f"scorecube show STUDY swap {FIRST} --table overlap", "12 of 12 within four standard errors ([Published numbers](published.md))", NOTHING)  # fmt: skip
-    for number, metrics in ((2, "Q,AP"), (3, "O,RR"), (4, "Q,RR")):
-        words = f"swap {FIRST} --by sampling --kind curves --metrics {metrics}"
-        yield Item("Sakai 2005", f"Figure {number}, swap rates of {metrics.replace(',', ' and ')} by sampling", figure(words, f"sakai-2005-figure-{number}"), "axes, curves in one panel, 5 % line", NO_RUNS)  # fmt: skip
-    for number, metrics in ((5, "AP,Rprec,AP(rel=2),P@10,P(rel=2)@10,Rprec(rel=2)"), (6, "Q,Rmeasure,AnDCG@100,nDCG@100,nCG@10,nDCG@10,AnDCG@10"), (7, "Q,AP,O,RR"), (8, "Q,RR,Hit@1,Hit@5")):  # fmt: skip
-        words = f"swap {FIRST} --by sampling --kind bars --metrics {metrics}"
-        yield Item("Sakai 2005", f"Figure {number}, shares by metric and sampling", figure(words, f"sakai-2005-figure-{number}"), "shares; all confidence levels below each other", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2005", "section 6, swap method of geometric means", "scorecube swap STUDY --collection geometric --size 20 --metrics Q,AP --summary geo --sampling replacement --gains 3:2:1 --trials 1000 --seed 1", "swaps of every pair and trial in plain Python", NO_RUNS)  # fmt: skip
+    sections = ("section 2, Figure 1: disjoint", "section 3.1: replacement")
+    for section, sampling in zip((*sections, "section 3.2: independent"), SAMPLINGS, strict=True):
+        yield Item(section, swap(sampling), IN_PYTHON)
+    best = "scorecube show STUDY scores --table means --metrics AP --top 30"
+    yield Item("section 4.1, the 30 best runs", best, "selection: `--top-runs 30 --by AP`")
+    scores = "scorecube show STUDY scores --metrics"
+    yield Item("section 4.1, metrics", f"{scores} {BINARY},{GRADED}", "oracles, other tools")
+    yield Item("section 4.2, O-measure and RR", f"{scores} O,RR", "oracles, other tools")
+    qa = "\n".join(swap(name, "--collection QA") for name in SAMPLINGS)
+    yield Item("section 4.3, answers in classes, levels S, A, B", qa, "an example by hand")
+    for number, metrics, where in (
+        (1, BINARY, FIRST),
+        (2, GRADED, FIRST),
+        (3, "Q,AP,O,RR", FIRST),
+        (4, "Q,RR,Hit@1,Hit@5", "--collection QA"),
+    ):
+        shown = f"scorecube show STUDY swap {where} --all --metrics {metrics}"
+        relations = f"{FORM}; relations between the columns in all 120 rows"
+        yield Item(f"Table {number}", f"{shown} --table sakai-2005", relations)
+    overlap = f"scorecube show STUDY swap {FIRST} --all --table overlap"
+    yield Item("Table 5", overlap, f"12 of 12 numbers: {PUBLISHED}")
+    for number, kind, metrics, where in (
+        (2, "curves", "Q,AP", FIRST),
+        (3, "curves", "O,RR", FIRST),
+        (4, "curves", "Q,RR", "--collection QA"),
+        (5, "bars", BINARY, FIRST),
+        (6, "bars", GRADED, FIRST),
+        (7, "bars", "Q,AP,O,RR", FIRST),
+        (8, "bars", "Q,RR,Hit@1,Hit@5", "--collection QA"),
+    ):
+        words = f"swap {where} --by sampling --kind {kind} --metrics {metrics}"
+        yield Item(f"Figure {number}", figure(words, f"sakai-2005-figure-{number}"), "form")
+    geometric = swap("replacement", f"{FIRST} --size 20 --summary geo", "Q,AP")
+    yield Item("section 6, geometric means", geometric, IN_PYTHON)
 
 
-def _of_sakai_2007() -> Iterator[Item]:
+def of_sakai_2007() -> Iterator[Item]:
     """Yield the items of Sakai 2007."""
-    yield Item("Sakai 2007", "Figure 1, classes of metrics", "scorecube list metrics", "classes of the eight metrics named, and their variants", NOTHING)  # fmt: skip
-    for name, metric in (("equations 1 to 3, Q-measure", "Q"), ("equation 4, O-measure", "O"), ("equation 5, NWRR", "NWRR"), ("equation 6, P-measure", "P-measure"), ("equation 7, P+", "P+")):  # fmt: skip
-        yield Item("Sakai 2007", name, f"scorecube show STUDY scores --metrics {metric}", "values of the worked examples and of NTCIREVAL ([Published numbers](published.md))", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Figures 2 and 3, worked examples", "scorecube list gains", "11 of 11 ([Published numbers](published.md))", NOTHING)  # fmt: skip
-    yield Item("Sakai 2007", "Figure 4, swap method on two samples with replacement", f"scorecube swap STUDY {ALL} --sampling replacement --rule s1 --bins 21 --required suffix --gains 3:2:1 --trials 1000 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Figures 5 and 6, bootstrap test", BOOTSTRAP, "algorithm; levels by full enumeration in tests", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "footnote, unpaired bootstrap test", f"scorecube unpaired STUDY {FIRST} --gains 3:2:1 --trials 200 --seed 1", "algorithm", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Figure 7, estimated difference", "scorecube show STUDY bootstrap --columns collection,metric,alpha,estimated_difference", "algorithm", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "equations 8 and 9, tau and its test", f"{CORRELATE} --gains {','.join(GAINS)}", "formulas; thresholds", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Table 1, relevant documents per topic", "scorecube show STUDY scores --table statistics", "20 of 20 numbers", "runs and teams")  # fmt: skip
-    yield Item("Sakai 2007", "Table 2, tau between metrics", "scorecube show STUDY correlate --table triangle", "form; 84 values are possible ones", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Table 3, swap method at 95 %", "scorecube show STUDY swap --all --sort share:desc", "columns", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Table 4, bootstrap sensitivity", "scorecube show STUDY bootstrap --sort share:desc", "columns; 58 fractions agree with their percentages", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Table 5, tau between gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,tau", "form; 47 of 48 values are possible ones", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Table 6, bootstrap sensitivity by gain setting", f"scorecube bootstrap STUDY {FIRST} --no-plus-one --trials 200 --seed 1", "columns", NO_RUNS)  # fmt: skip
-    for number, name in ((7, "NTCIR-3-Chinese"), (8, "NTCIR-3-Japanese"), (9, "NTCIR-5-Chinese,NTCIR-5-Japanese")):  # fmt: skip
-        yield Item("Sakai 2007", f"Table {number}, largest preferred ranks", f"scorecube show STUDY scores --table preferred_rank --collection {name}", "documents of each level; 1,267 cells as numbers", "ranks")  # fmt: skip
-    yield Item("Sakai 2007", "Figure 8, mean AP of the runs", figure(f"scores {ALL} --metrics AP", "sakai-2007-figure-8"), "form", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Figure 9, shares of the swap method", figure(f"swap {ALL} --metrics Q,AP,P-measure,P+,O,NWRR,RR", "sakai-2007-figure-9"), "form", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2007", "Figure 10, bootstrap sensitivity", figure(f"bootstrap {ALL} --metrics Q,AP,P-measure,P+,O,NWRR,RR", "sakai-2007-figure-10"), "form", NO_RUNS)  # fmt: skip
+    examples = f"worked examples: {PUBLISHED}"
+    for number, metric in enumerate(("AP", "Q", "O", "WRR", "NWRR", "P-measure", "P+"), 1):
+        scores = f"scorecube show STUDY scores --metrics {metric}"
+        yield Item(f"equation {number}, {metric}", scores, f"oracles, NTCIREVAL; {examples}")
+    tau = f"scorecube correlate STUDY {ALL} --as sakai-2007 --metrics {ONE}"
+    thresholds = f"formulas; thresholds: {PUBLISHED}"
+    yield Item("equations 8 and 9, tau and its test", tau, thresholds)
+    yield Item("Figure 1, classes of metrics", "scorecube list metrics", "eight metrics named")
+    alike = "scorecube show STUDY scores --metrics O,NWRR,P-measure,P+"
+    yield Item("Figures 2 and 3, worked examples", alike, f"11 of 11 numbers: {PUBLISHED}")
+    resampled = f"STUDY {ALL} --as sakai-2007 --metrics {ONE}"
+    yield Item("Figure 4, swap method", f"scorecube swap {resampled}", IN_PYTHON)
+    bootstrap = f"scorecube bootstrap {resampled}"
+    yield Item("Figures 5 and 6, bootstrap test", bootstrap, f"{IN_PYTHON}; full enumeration")
+    shown = "scorecube show STUDY"
+    yield Item("Figure 7, estimated difference", f"{shown} bootstrap", IN_PYTHON)
+    unpaired = f"scorecube unpaired STUDY {FIRST} --as sakai-2007 --metrics AP,Q --summary"
+    both = f"{unpaired} geo\n{unpaired} area"
+    yield Item("section 4.3, unpaired tests of geometric means and areas", both, IN_PYTHON)
+    statistics = f"{shown} scores --table statistics"
+    yield Item("Table 1", statistics, f"20 of 20 numbers: {PUBLISHED}")
+    yield Item("Table 2", f"{shown} correlate {FIRST}", f"{FORM}; 84 values are possible")
+    yield Item("Table 3", f"{shown} swap {ALL} --table sakai-2007", FORM)
+    yield Item("Table 4", f"{shown} bootstrap {ALL}", f"{FORM}; 58 fractions and percentages")
+    gains = f"{shown} correlate --table sakai-2007-gains"
+    yield Item("Table 5", gains, f"{FORM}; 47 of 48 values are possible")
+    ends = f"STUDY --collection {CHINESE_5},{JAPANESE_5} --as sakai-2007 --metrics P+,P-measure,O"
+    table_6 = f"scorecube bootstrap {ends} --gains {','.join(GAINS)}\n{shown} bootstrap"
+    yield Item("Table 6", table_6, FORM)
+    for number, names in (
+        ("Table 7", f"{CHINESE},{JAPANESE}"),
+        ("Tables 8 and 9", f"{CHINESE_5},{JAPANESE_5}"),
+    ):
+        ranks = f"{shown} scores --table preferred_rank --collection {names}"
+        yield Item(number, ranks, "columns; 1,267 cells as numbers of documents")
+    yield Item("Figure 8", figure(f"scores {ALL} --metrics AP", "sakai-2007-figure-8"), "form")
+    for number, name in ((9, "swap"), (10, "bootstrap")):
+        words = figure(f"{name} {ALL}", f"sakai-2007-figure-{number}")
+        yield Item(f"Figure {number}", words, "form")
 
 
-def _of_sakai_2017() -> Iterator[Item]:
+def of_sakai_2017() -> Iterator[Item]:
     """Yield the items of Sakai 2017."""
-    yield Item("Sakai 2017", "equation 1, topics for an interval width", "scorecube design --variance 0.0368 --width 0.15 --method ci", "all values", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "equation 2, topics for ANOVA", "scorecube design --variance 0.0368 --min-diff 0.15 --mode sakai", "all values", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "Figure 1, noncentrality and 4 z^2", "scorecube design --curves noncentrality --out sakai-2017-figure-1.png", "all curves", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "Figure 2, interval width and detectable difference", "scorecube design --curves tools --variance 0.0182,0.1145 --out sakai-2017-figure-2.png", "all curves", NOTHING)  # fmt: skip
-    yield Item(
-        "Sakai 2017",
-        "Table 1, variances",
-        "scorecube show STUDY scores --table variance",
-        "formula",
-        NO_RUNS,
-    )
-    yield Item("Sakai 2017", "Figure 3, worst-case widths", "scorecube wcw --variance 0.0368,0.0441,0.0824,0.0863 --out sakai-2017-figure-3.png", "all curves, from the printed variances", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "section 4, readings at 50 topics", "scorecube wcw --variance 0.0368,0.0824 --topics 50", "8 readings", NOTHING)  # fmt: skip
-    yield Item("Sakai 2017", "section 4, standardised scores", f"scorecube standardise STUDY {FIRST} --name std --method std-AB", "formula", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2017", "section 2, sorted significance levels", figure(f"bootstrap {FIRST}", "sakai-2017-levels"), "form", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2017", "section 2, agreement with preferences of people", f"scorecube preferences STUDY preferences.csv {FIRST} --name people\nscorecube tukey STUDY --collection people --metrics agreement --trials 1000 --seed 1", "agreement rate of Sakai and Zeng 2021; coverage with known truth in tests; 2,200 judgements of a public set ([Published numbers](published.md))", "preferences")  # fmt: skip
+    design = "scorecube design --variance 0.0368"
+    yield Item("equation 1, topics for a width", f"{design} --width 0.15 --method ci", "values")
+    anova = f"{design} --as sakai-2017 --min-diff 0.15"
+    yield Item("equation 2, topics for ANOVA", anova, "25 topic numbers of the tool")
+    noncentrality = "scorecube design --curves noncentrality --out sakai-2017-figure-1.png"
+    beside = f"4 of 4 conditions: {PUBLISHED}"
+    yield Item("equations 3 to 5, Figure 1", noncentrality, beside)
+    tools = "scorecube design --curves tools --variance 0.0182,0.1145 --out sakai-2017-figure-2.png"
+    yield Item("Figure 2", tools, "all curves")
+    yield Item("Table 1", "scorecube show STUDY scores --table variance", "formula")
+    wcw = "scorecube wcw --as sakai-2017 --variance"
+    curves = f"{wcw} 0.0368,0.0441,0.0824,0.0863 --out sakai-2017-figure-3.png"
+    yield Item("Figure 3", curves, "all curves, from the printed variances")
+    readings = f"{wcw} 0.0368,0.0441,0.0824,0.0863 --topics 50"
+    yield Item("section 4, widths at 50 topics", readings, f"4 of 4 readings: {PUBLISHED}")
+    standardised = f"scorecube standardise STUDY {FIRST} --name std --method std-AB"
+    yield Item("section 4, standardised scores", standardised, "formula")
+    levels = figure(f"bootstrap {FIRST}", "sakai-2017-levels")
+    yield Item("section 2, curve of discriminative power", levels, "form")
+    people = f"scorecube preferences STUDY preferences.csv {FIRST} --name people"
+    found = "agreement rate of Sakai and Zeng 2021; 2,200 public judgements"
+    yield Item("section 2, agreement with preferences", people, found)
 
 
-def _of_sakai_shang_2016() -> Iterator[Item]:
+def of_sakai_and_shang_2016() -> Iterator[Item]:
     """Yield the items of Sakai and Shang 2016."""
-    yield Item("Sakai and Shang 2016", "equation 1, variance of a metric", "scorecube show STUDY scores --table variance", "formula", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "Table 1, documents by level", "scorecube show STUDY scores --table statistics", "form", "judgements: those of Sakai 2007")  # fmt: skip
-    yield Item("Sakai and Shang 2016", "Table 2, tau with intervals, bold above 1", f"scorecube show STUDY correlate --table triangle {FIRST}", "20 limits, 10 marks", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "section 5.1, teams left out", TEAMS, "algorithm, trial by trial in plain Python", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "Figure 1, variance by teams left out", figure(f"teams {FIRST}", "sakai-shang-2016-figure-1"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "section 5.1, first interval without the whole variance", "scorecube show STUDY teams --table first_miss", "rule", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "section 5.2, topics left out of each trial's matrix", "scorecube show STUDY teams --table trials", "algorithm: `python -m tests.validation.topics_left_out` beside plain Python, 44 runs of 16 teams", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "Table 3, variances of fewer topics and topics needed", "scorecube show STUDY teams --table variance", "25 of 25 topics from the printed variances", NO_RUNS)  # fmt: skip
-    yield Item("Sakai and Shang 2016", "Figure 2, variance with 10 topics", figure(f"teams {FIRST} --metrics nG@1,P+", "sakai-shang-2016-figure-2"), "form: error bars, beside bands", NO_RUNS)  # fmt: skip
+    shown = "scorecube show STUDY"
+    yield Item("equation 1, variance", f"{shown} scores --table variance", "formula")
+    yield Item("Table 1", f"{shown} scores --table statistics", "form")
+    stc = f"STUDY --collection STC --as sakai-shang-2016 --metrics {STC}"
+    triangle = f"scorecube correlate {stc}\n{shown} correlate --collection STC --table triangle"
+    limits = f"20 of 20 limits: {PUBLISHED}; 10 marks above 1"
+    yield Item("Table 2", triangle, limits)
+    yield Item("section 5.1, teams left out", f"scorecube teams {stc}", IN_PYTHON)
+    drawn = "teams --collection STC --metrics nG@1,P+,nERR@10"
+    yield Item("Figure 1", figure(drawn, "sakai-shang-2016-figure-1"), "form")
+    yield Item("section 5.1, first miss", f"{shown} teams --table first_miss", "rule")
+    yield Item("section 5.1, topics lost", f"{shown} teams --table trials --top 20", "rule")
+    chain = "algorithm: `python -m tests.validation.topics_left_out`"
+    yield Item("section 5.2, topics left out", f"{shown} teams --table variance", chain)
+    needed = f"{FORM}; 25 of 25 topics: {PUBLISHED}"
+    yield Item("Table 3", f"{shown} teams --table sakai-shang-2016", needed)
+    below = figure("teams --collection STC --metrics nG@1,P+", "sakai-shang-2016-figure-2")
+    yield Item("Figure 2", below, "form")
 
 
-def _of_sakai_2004() -> Iterator[Item]:
+def of_sakai_2004() -> Iterator[Item]:
     """Yield the items of Sakai 2004."""
-    yield Item("Sakai 2004", "equations 1 to 13, metrics", "scorecube show STUDY scores --metrics Q,Rmeasure,AWP,RWP,nCG@10", "formulas", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "equations 14 to 24, relations between metrics", "scorecube show STUDY scores --metrics Rprec,Rmeasure,RWP", "held on random lists by tests (23 and 24 of binary relevance only)", NOTHING)  # fmt: skip
-    for number, name in ((3, "NTCIR-3-Chinese"), (4, "NTCIR-3-Japanese"), (5, "NTCIR-5-Chinese"), (6, "NTCIR-5-Japanese")):  # fmt: skip
-        yield Item("Sakai 2004", f"Tables {number} and {number + 5}, (a): tau and rho of metrics", f"scorecube show STUDY correlate --collection {name} --columns gain,metric_a,metric_b,spearman,tau", "form", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "Tables 3 to 6 and 8 to 11, (b): gain settings", "scorecube show STUDY correlate --table gains --columns collection,metric,default,gain,spearman,tau,bold", "form, marks above .99", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "Tables 7 and 12, means of four collections", "scorecube show STUDY correlate --average", "rule", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "Figures 4 to 7, systems sorted by AP", figure(f"correlate {FIRST} --metrics AP,AWP,Q --by gain --kind curves", "sakai-2004-figure-4"), "form: metrics and gain settings in one plot", NO_RUNS)  # fmt: skip
-    yield Item("Sakai 2004", "section 4, swops", "scorecube show STUDY correlate --table swops", "rule", NO_RUNS)  # fmt: skip
+    scores = "scorecube show STUDY scores --metrics"
+    yield Item("equations 1 to 18, metrics", f"{scores} Q,Rmeasure,AWP,RWP", "formulas; oracles")
+    related = "laws on random lists (23 and 24 of binary relevance only)"
+    yield Item("equations 19 to 24, relations", f"{scores} Rprec,Rmeasure,RWP", related)
+    every = f"scorecube correlate STUDY {ALL} --every-gain --bold 0.99 --metrics"
+    yield Item("Tables 3 to 12: tau and rho", f"{every} AP,AP(rel=2),AWP,Q,RWP,Rmeasure", "values")
+    runs = ("C-runs", "J-runs", "E-runs (of NTCIR-5 here)", "K-runs (of NTCIR-5 here)")
+    collections = (CHINESE, JAPANESE, CHINESE_5, JAPANESE_5)
+    columns = "gain,metric_a,metric_b,spearman,tau"
+    for number, (name, where) in enumerate(zip(runs, collections, strict=True), 3):
+        shown = f"scorecube show STUDY correlate --collection {where} --columns {columns}"
+        yield Item(f"Tables {number} and {number + 5} (a), {name}", shown, "form")
+    gains = "scorecube show STUDY correlate --table gains --columns metric,default,gain,tau,bold"
+    yield Item("Tables 3 to 6 and 8 to 11 (b), gains", gains, "form, marks above .99")
+    yield Item("Tables 7 and 12, means", f"scorecube show STUDY correlate {ALL} --average", "rule")
+    words = f"correlate {FIRST} --metrics AP,AWP,Q --by gain --kind curves"
+    yield Item("Figures 4 to 7, sorted systems", figure(words, "sakai-2004-figure-4"), "form")
+    yield Item("section 4, swops", "scorecube show STUDY correlate --table swops", "rule")
 
 
-ITEMS = [
-    item
-    for items in (
-        _of_sakai_2005,
-        _of_sakai_2007,
-        _of_sakai_2017,
-        _of_sakai_shang_2016,
-        _of_sakai_2004,
-    )
-    for item in items()
-]
-
-
-FIGURES = (
-    ("Sakai 2005 Figures 2 to 4", "swap rate against 21 difference bins; six curves in one panel, named metric (sampling), in the paper's order of samplings", "adds lines at 5, 10 and 20 %, bands of 95 % and, above the panel, the conditions; Figure 4 with topics of documents"),
-    ("Sakai 2005 Figures 5 to 8", "a bar a metric, grouped by sampling, in the order of `--metrics`; a metric without a required difference has no bar", "all confidence levels below each other, where a figure of the paper has one; groups may be the other way round in the paper, whose text does not say; Figure 8 without the other gain settings of Q, which `--gain` draws"),
-    ("Sakai 2007 Figure 1", "classes of metrics", "a column of `scorecube list metrics`, no picture"),
-    ("Sakai 2007 Figures 2 and 3", "numbers of the worked examples", "no picture"),
-    ("Sakai 2007 Figures 4 to 7, Sakai 2005 Figure 1", "algorithms", "no picture"),
-    ("Sakai 2007 Figure 8", "mean AP of the 30 runs, a curve a collection", "runs in falling order"),
-    ("Sakai 2007 Figures 9 and 10", "a bar a metric, grouped by collection, seven metrics in the order of the tables", "conditions stand in the report, not in the picture"),
-    ("Sakai 2017 Figure 1", "noncentrality by number of systems for two values of alpha and of beta, 4 z^2 as lines, conditions (a) to (d) marked", "exact values dotted beside the linear formulae, which are not printed in the picture"),
-    ("Sakai 2017 Figure 2", "topics by width and by difference, two extreme variances", "topics on a logarithmic axis; no end of the curves of intervals at 171 topics"),
-    ("Sakai 2017 Figure 3", "width by number of topics, a curve a variance, 95 %", "a panel a call, here (b); curves are named by variance, and by metric where the variances come from a study"),
-    ("Sakai and Shang 2016 Figures 1 and 2", "variance by teams left out, with error bars of 95 % and the variance of all teams", "five metrics in one panel, side by side, where the paper has a panel each (`--metrics` draws one); both figures are panels of one picture, with the order of runs besides"),
-    ("Sakai 2004 Figures 4 to 7", "mean scores of the systems in falling order of AP: AP, AWP and Q by gain setting in one panel; AP, which has no gains, once", "swops are counted in the legend; AWP at every gain setting, where the paper has the first"),
-)  # fmt: skip
-"""Figures of the papers, what ours has like them, and what differs."""
+ITEMS = {
+    "Sakai 2005": list(of_sakai_2005()),
+    "Sakai 2007": list(of_sakai_2007()),
+    "Sakai 2017": list(of_sakai_2017()),
+    "Sakai and Shang 2016": list(of_sakai_and_shang_2016()),
+    "Sakai 2004": list(of_sakai_2004()),
+}
+"""By paper, in the order of their commands."""
 
 
 def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
-    """Write a study of the four collections of Sakai 2007: printed numbers of relevant documents, simulated rankings."""
+    """Write a study of simulated runs on the numbers of relevant documents of Sakai 2007."""
     study = sc.open_study(path, mode="a")
     for seed, (name, (topics, judged)) in enumerate(ntcir_clir().items(), 1):
         rankings = simulate_rankings(
             judged, topics=topics, n_runs=n_runs, n_teams=n_teams, depth=100, seed=seed
         )
-        cube = sc.evaluate(rankings, list(METRICS), list(GAINS))
+        cube = sc.evaluate(rankings, METRICS, list(GAINS))
         study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)
-        if seed == 1:
-            study.add("geometric", cube=sc.evaluate(rankings, ["Q", "AP"], ["3:2:1"]))
-    write_preferences(study["NTCIR-3-Chinese"].cube, path.with_name("preferences.csv"))
+    rankings = simulate_rankings(((15, 10),) * 100, n_runs=n_runs, n_teams=n_teams, depth=10)
+    stc = sc.evaluate(rankings, STC.split(","), ["3:1"])
+    study.add("STC", cube=stc, rankings=rankings)
+    answers = sc.evaluate(answers_to_questions(), ["Q", "RR", "Hit@1", "Hit@5"], ["3:2:1"])
+    study.add("QA", cube=answers)
+    write_preferences(study[CHINESE].cube, path.with_name("preferences.csv"))
+
+
+def answers_to_questions(n_runs: int = 10, n_questions: int = 40) -> xr.Dataset:
+    """Return rankings of five answers, two of which say the same at each of the levels S, A, B."""
+    chance = np.random.default_rng(5)
+    labels = [f"{name}{k}" for name in "sab" for k in (1, 2)] + ["wrong"] * 6
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, runs = Path(folder, "qrels"), list[Path]()
+        judged = [
+            f"{question} {'sab'.index(label[0])} {label} {3 - 'sab'.index(label[0])}"
+            for question in range(n_questions)
+            for label in labels[:6]
+        ]
+        qrels.write_text("\n".join(judged), encoding="utf-8")
+        for k in range(n_runs):
+            weights, lines = np.r_[np.full(6, 1 + k / 4), np.ones(6)], []
+            for question in range(n_questions):
+                drawn = chance.choice(12, 5, replace=False, p=weights / weights.sum())
+                lines += [
+                    f"{question} Q0 {labels[at]}{'' if at < 6 else at} {rank} {-rank} qa{k:02d}"
+                    for rank, at in enumerate(drawn, 1)
+                ]
+            runs.append(Path(folder, f"qa{k:02d}"))
+            runs[-1].write_text("\n".join(lines), encoding="utf-8")
+        return sc.read_rankings(runs, qrels, dialect="trec-classes")
 
 
 def write_preferences(cube: xr.Dataset, path: Path) -> None:
@@ -204,29 +291,21 @@ def write_preferences(cube: xr.Dataset, path: Path) -> None:
 
 def page() -> Iterator[str]:
     """Yield the lines of the page."""
-    there = sum(bool(item.command) for item in ITEMS)
     yield "# The five papers, item by item\n"
     yield (
-        "What the papers print or define, the command that makes it, what is exact, and what had to be simulated because it was never published. "
-        f"{there} of {len(ITEMS)} items have a command; each of them runs in tests on a study made from the numbers of relevant documents in "
-        "Sakai 2007 Tables 7 to 9 (`python -m tests.papers STUDY` writes it). This page is made by `python -m tests.papers`; "
-        "[Published numbers](published.md) has the printed numbers beside ours.\n"
+        f"What the papers print or define, and the command that makes it: {sum(map(len, ITEMS.values()))} items. Their runs were never published: "
+        "STUDY has simulated ones, on the numbers of relevant documents of Sakai 2007, Tables 7 to 9 (`python -m tests.papers STUDY` writes it), so that "
+        "a table or figure is compared in its form, a method with plain Python, and a number where the paper has all that it is made from "
+        "([list](published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
+        "Tests run each command, in this order. This page is made by `python -m tests.papers`.\n"
     )
-    for paper, title in PAPERS.items():
-        yield f"## {paper}: {title}\n"
-        yield "| item | command | exact | simulated |\n|---|---|---|---|"
-        for item in ITEMS:
-            if item.paper == paper:
-                command = ", then ".join(f"`{each}`" for each in item.command.splitlines())
-                yield f"| {item.item} | {command} | {item.exact} | {item.simulated} |"
+    for number, (paper, items) in enumerate(ITEMS.items(), 1):
+        yield f"## {paper}: {PAPERS[paper]}\n"
+        yield "| | item | command | compared |\n|---|---|---|---|"
+        for k, item in enumerate(items, 1):
+            command = ", then ".join(f"`{line}`" for line in item.command.splitlines())
+            yield f"| {number}.{k} | {item.item} | {command} | {item.compared} |"
         yield ""
-    yield "## Figures beside those of the papers\n"
-    yield (
-        "The pictures of the commands above, except those of Sakai 2005 Figures 4 and 8, were compared with what the texts of the papers say of their figures; the papers' own pictures were not at hand.\n"
-    )
-    yield "| figure | alike | differs |\n|---|---|---|"
-    for row in FIGURES:
-        yield f"| {' | '.join(row)} |"
 
 
 if __name__ == "__main__":

@@ -201,6 +201,8 @@ def draw(
     if by is None:
         return figure(result, gain, metrics=metrics)
     stored = [result] if view.compute else study[name].results(analysis)
+    wanted = {*labels_of(of_metrics(result, metrics), names.METRIC)}
+    stored = [each for each in stored if wanted <= {*labels_of(each, names.METRIC)}]
     stored = [of_metrics(each, metrics).assign_attrs({COLLECTION: name}) for each in stored]
     if form == "curves":
         return draw_together(view, stored, by, gain)

@@ -141,12 +141,12 @@ def of_sakai_2007() -> Iterator[Item]:
     ends = f"STUDY --collection {CHINESE_5},{JAPANESE_5} --as sakai-2007 --metrics P+,P-measure,O"
     table_6 = f"scorecube bootstrap {ends} --gains {','.join(GAINS)}\n{shown} bootstrap"
     yield Item("Table 6", table_6, FORM)
-    for number, names in (
+    for tables, names in (
         ("Table 7", f"{CHINESE},{JAPANESE}"),
         ("Tables 8 and 9", f"{CHINESE_5},{JAPANESE_5}"),
     ):
         ranks = f"{shown} scores --table preferred_rank --collection {names}"
-        yield Item(number, ranks, "columns; 1,267 cells as numbers of documents")
+        yield Item(tables, ranks, "columns; 1,267 cells as numbers of documents")
     yield Item("Figure 8", figure(f"scores {ALL} --metrics AP", "sakai-2007-figure-8"), "form")
     for number, name in ((9, "swap"), (10, "bootstrap")):
         words = figure(f"{name} {ALL}", f"sakai-2007-figure-{number}")

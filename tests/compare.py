@@ -256,9 +256,24 @@ def cubes(sc: Any, words: list[str]) -> Iterator[tuple[str, Any]]:
             yield name, make()
 
 
-OF_PAPERS = (
-    "AP,AP(rel=2),Q,O,P-measure,P+,RR,NWRR,Rprec,Rmeasure,AWP,RWP,nCG@10,nDCG@10,nG@1,nERR@10"
-).split(",")
+OF_PAPERS = [
+    "AP",
+    "AP(rel=2)",
+    "Q",
+    "O",
+    "P-measure",
+    "P+",
+    "RR",
+    "NWRR",
+    "Rprec",
+    "Rmeasure",
+    "AWP",
+    "RWP",
+    "nCG@10",
+    "nDCG@10",
+    "nG@1",
+    "nERR@10",
+]
 """Metrics that the studies of both trees have."""
 
 

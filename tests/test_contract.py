@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import inspect
-import io
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -285,27 +282,6 @@ def test_swap_takes_the_words_of_the_contract(
     assert all({key: row[key] for key in facts} == facts for row in rows)
 
 
-def test_top_runs_are_the_best_by_a_metric(
-    scorecube: Cli, finished_study: Path, tmp_path: Path
-) -> None:
-    means = records(scorecube, finished_study, "scores")
-    chosen = {}
-    for metric in ("AP", "Q"):
-        ranked = sorted(
-            (-row["mean"], row["run"])
-            for row in means
-            if (row["metric"], row["gain"]) == (metric, "auto")
-        )
-        chosen[metric] = ",".join(run for _, run in ranked[:3])
-        rates = []
-        for how in (["--top-runs", "3", "--by", metric], ["--runs", chosen[metric]]):
-            own = shutil.copytree(finished_study, tmp_path / f"{metric}-{how[0]}")
-            scorecube("swap", own, *how, "--trials", 7, "--size", 3, "--seed", 5).succeeded()
-            rates.append(records(scorecube, own, "swap", "--table", "rates"))
-        assert rates[0] == rates[1]
-    assert chosen["AP"] != chosen["Q"]
-
-
 def test_a_metric_may_be_written_in_another_way(scorecube: Cli, study: Path, files: Files) -> None:
     again = ["--metrics", "AP(rel=1),Q,nDCG @10", "--gains", "auto"]
     scorecube("evaluate", study, "--name", "small", *files.options(), *again).succeeded()
@@ -403,28 +379,6 @@ def test_metric_names_of_the_contract_parse_and_print_back(name: str) -> None:
     assert str(parse_metric(str(parse_metric(f" {name} ")))) == name
 
 
-def test_the_default_level_is_not_printed() -> None:
-    assert str(parse_metric("AP(rel=1)@10")) == "AP@10"
-
-
-@pytest.mark.parametrize("table", ["sensitivity", "rates", "overlap"])
-def test_csv_holds_what_json_holds(scorecube: Cli, finished_study: Path, table: str) -> None:
-    words = [finished_study, "swap", "--table", table]
-    rows = list(
-        csv.DictReader(io.StringIO(scorecube("show", *words, "--format", "csv").succeeded().stdout))
-    )
-    expected = records(scorecube, *words)
-    assert [list(row) for row in rows] == [list(row) for row in expected]
-    for row, wanted in zip(rows, expected, strict=True):
-        for column, value in wanted.items():
-            read: object = None if row[column] == "" else type(value)(row[column])
-            if isinstance(value, bool):
-                read = {"True": True, "False": False}[row[column]]
-            assert read == value, column
-    if table != "overlap":
-        assert any(value is None for row in expected for value in row.values())
-
-
 def cells_of(form: str, text: str) -> list[list[str]]:
     """Return the cells of a table that was made for reading, header first."""
     lines = text.splitlines()
@@ -477,28 +431,6 @@ def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, for
             )
 
 
-def test_odd_run_names_survive_every_format(scorecube: Cli, tmp_path: Path) -> None:
-    names = ['a,"b"', "a|b", "A&B_C%D#E$F"]
-    pd.DataFrame([[0.5, 0.25, 1.0]] * 2, columns=names).to_csv(tmp_path / "ap.csv", index=False)
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
-    shown = {
-        form: scorecube("show", tmp_path / "s", "scores", "--format", form).succeeded().stdout
-        for form in ("csv", "json", "markdown", "latex")
-    }
-    assert [row["run"] for row in json.loads(shown["json"])] == sorted(names)
-    assert [row["run"] for row in csv.DictReader(io.StringIO(shown["csv"]))] == sorted(names)
-    for form in ("markdown", "latex"):
-        header, *rows = cells_of(form, shown[form])
-        assert [row[header.index("run")] for row in rows] == sorted(names)
-
-
-def test_latex_escapes_what_latex_reads(scorecube: Cli, tmp_path: Path) -> None:
-    (tmp_path / "ap.csv").write_text("x^2~y,p\\q{r}\n0.5,1\n0.25,1\n")
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
-    shown = scorecube("show", tmp_path / "s", "scores", "--format", "latex").succeeded().stdout
-    assert not [raw for raw in ("x^2", "2~y", r"p\q", "q{r}") if raw in shown]
-
-
 def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
     cube = sc.evaluate(
         simulate_rankings(n_runs=5, seed=1), metrics=["AP", "Q", "P+"], gains=["auto", "1:1:1"]
@@ -525,14 +457,6 @@ def test_a_cube_may_be_backed_by_dask_and_is_not_changed() -> None:
     expected = sc.analyse(cube, sc.Swap(), trials=20, seed=1)
     assert sc.analyse(lazy, sc.Swap(), trials=20, seed=1)["count"].equals(expected["count"])
     assert lazy["score"].chunks is not None
-
-
-def test_scores_become_a_cube_with_text_labels() -> None:
-    cube = sc.cube_from_scores(
-        {"AP": pd.DataFrame([[0.5, 0.25], [1, 0]], index=["r2", "r1"], columns=[402, 401])}
-    )
-    assert cube["topic"].values.tolist() == ["401", "402"]
-    assert cube["score"].sel(metric="AP", run="r2").values.tolist() == [[0.25, 0.5]]
 
 
 def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:

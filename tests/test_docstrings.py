@@ -18,7 +18,7 @@ import pytest
 
 import scorecube
 from scorecube.analyses import registry
-from scorecube.analyses.options import Option, document, option_field, options_of
+from scorecube.analyses.options import Option, options_of
 from tests.reference_pages import MODULES
 
 REPO = Path(__file__).parents[1]
@@ -187,46 +187,6 @@ def test_options_of_analyses_are_told_in_full() -> None:
     assert not problems, f"declarations of options ({RULES}):\n" + "\n".join(problems)
 
 
-def test_options_that_are_not_told_are_found() -> None:
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Untold:
-        """Record.
-
-        Notes
-        -----
-        None.
-        """
-
-        size: int = option_field(3, "Topics.", minimum=1)
-        number: float = option_field(0.5, "Without limits.")
-        empty: str = option_field("", "")
-        off: bool = option_field(True, "No limits.", flag="--no-limits")
-        old: int = dataclasses.field(default=2)
-
-    document(Untold)
-    assert untold(Untold) == [
-        "Untold.number has no range",
-        "Untold.empty has no description",
-        "Untold.off has no description",
-        "Untold.old has no description",
-        "Untold.old has no range",
-    ]
-    assert sections(Untold.__doc__ or "").keys() == {"", "Parameters", "Notes"}
-
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Written(Untold):
-        """Record.
-
-        Parameters
-        ----------
-        size
-            Told by hand.
-        """
-
-    document(Written)
-    assert inspect.cleandoc(Written.__doc__ or "").endswith("\n    Told by hand.")
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_what_has_a_page_is_told(module: str) -> None:
     problems = [line for name, thing in public(module) for line in lacking(name, thing, full=False)]
@@ -253,13 +213,6 @@ def test_lines_about_arguments_name_arguments() -> None:
     assert not found, f"docstrings ({RULES}):\n" + "\n".join(found)
 
 
-def test_lines_about_other_arguments_are_found() -> None:
-    text = 'def f(first, second):\n    """Add.\n\n    first, third: Numbers.\n    Returns sum: Of both.\n    """'
-    (function,) = ast.parse(text).body
-    assert isinstance(function, ast.FunctionDef)
-    assert strangers(function) == {"third"}
-
-
 def test_public_methods_have_a_docstring_or_that_of_a_base_class() -> None:
     found = [
         f"{kind.__module__}.{kind.__qualname__}.{name}"
@@ -274,33 +227,3 @@ def test_public_methods_have_a_docstring_or_that_of_a_base_class() -> None:
         if not inspect.getdoc(getattr(kind, name))
     ]
     assert not found, f"no docstring ({RULES}):\n" + "\n".join(found)
-
-
-def test_the_checker_finds_what_is_missing() -> None:
-    def told(first: int, second: int) -> int:
-        """Return the sum.
-
-        Parameters
-        ----------
-        first
-            A number.
-        third
-            No parameter.
-        """
-        if first < 0:
-            raise ValueError("negative")
-        return first + second
-
-    def small(text: str) -> str:
-        """Return a text as it is."""
-        return text
-
-    assert lacking("told", told, full=True) == [
-        "told: section Parameters lacks second",
-        "told: section Parameters describes third, which it does not take",
-        "told: no section Returns, and it returns int",
-        "told: section Raises lacks ValueError",
-        "told: no section Examples",
-    ]
-    assert lacking("small", small, full=False) == []
-    assert len(lacking("small", small, full=True)) == 3

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ import xarray as xr
 import scorecube as sc
 from scorecube.errors import BadInput, BadName, BadPlan
 from scorecube.testing import simulate_cube
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
 
 if_there = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 
@@ -243,3 +246,18 @@ def test_few_pairs_are_the_default_table_of_the_classical_tests(cube: xr.Dataset
     many = sc.analyse(simulate_cube(n_runs=12), sc.Paired())
     assert "run_a" in sc.table(few)
     assert "run_a" not in sc.table(many)
+
+
+def test_a_metric_of_a_table_is_the_column_of_its_name(scorecube: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        "model,item,accuracy,score,benchmark\na,1,1,0.3,x\na,2,0,0.4,x\nb,1,1,0.5,x\nb,2,1,0.6,x\n"
+    )
+    study = tmp_path / "s.zarr"
+    scorecube("import", study, tmp_path / "s.csv", "--metric", "accuracy").succeeded()
+    cells = sc.table(sc.open_study(study)["x"].cube, "cells")
+    assert cells["metric"].unique().tolist() == ["accuracy"]
+    assert cells["score"].tolist() == [1, 0, 1, 1]
+
+
+def test_editors_know_the_choices_of_options() -> None:
+    assert set(get_args(get_type_hints(sc.Swap)["sampling"])) >= {"disjoint", "replacement"}

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import io
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -206,17 +202,6 @@ def test_counts_are_the_same_on_processes(
     assert rates(scorecube, other) == rates(scorecube, swapped)
 
 
-def test_a_cluster_file_sets_the_number_of_workers(
-    scorecube: Cli, swapped: Path, tmp_path: Path
-) -> None:
-    profile = tmp_path / "three.yaml"
-    profile.write_text("class: distributed.LocalCluster\nscale: {n: 3}\n")
-    done = scorecube(
-        "swap", swapped, *SWAP, "--seed", 9, "--cluster", profile, "--dry-run"
-    ).succeeded()
-    assert "on 3 workers" in done.stderr
-
-
 def test_a_dry_run_changes_nothing(scorecube: Cli, own: Path, tree: Callable[[Path], Tree]) -> None:
     before = tree(own)
     done = scorecube("swap", own, *SWAP, "--seed", 2, "--dry-run").succeeded()
@@ -261,100 +246,6 @@ def test_a_repeated_command_does_nothing(
         r"trec-covid-r5: the result is already there \(.*\); nothing to do\n", done.stderr
     )
     assert tree(own) == before
-
-
-class Page(HTMLParser):
-    """Everything about a page that can be wrong: open elements, ids, addresses, words."""
-
-    VOID = frozenset({"meta", "br", "hr", "img", "input", "link", "col", "wbr"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: Counter[str] = Counter()
-        self.ids: Counter[str] = Counter()
-        self.addresses: list[str] = re.findall(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", text)
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen[tag] += 1
-        self.ids.update(value or "" for name, value in attrs if name == "id")
-        self.addresses += [
-            value or "" for name, value in attrs if name.split(":")[-1] in ("src", "href", "srcset")
-        ]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_startendtag(tag, attrs)
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing at {self.getpos()}"
-        assert self.open.pop() == tag, f"</{tag}> closes another element at {self.getpos()}"
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
-@pytest.fixture(scope="module")
-def report(swapped: Path, scorecube: Cli, tmp_path_factory: pytest.TempPathFactory) -> str:
-    out = tmp_path_factory.mktemp("report") / "report.html"
-    scorecube("report", swapped, "--out", out).succeeded()
-    assert [path.name for path in out.parent.iterdir()] == ["report.html"]
-    return out.read_text(encoding="utf-8")
-
-
-def test_report_is_one_balanced_page_that_needs_nothing_else(report: str) -> None:
-    page = Page(report)
-    assert report.startswith("<!doctype html>")
-    assert page.open == []
-    assert {"link", "iframe", "object", "embed"}.isdisjoint(page.seen)
-    assert "@import" not in report
-    assert page.seen["svg"] >= 2
-    assert page.addresses
-    assert [address for address in page.addresses if not address.startswith(("#", "data:"))] == []
-
-
-def test_report_ids_are_unique_and_every_reference_is_met(report: str) -> None:
-    page = Page(report)
-    assert len(page.ids) > 100
-    assert {name for name, count in page.ids.items() if count > 1} == set()
-    assert {address[1:] for address in page.addresses if address.startswith("#")} <= page.ids.keys()
-
-
-def test_report_names_every_collection_and_metric(report: str) -> None:
-    words = " ".join(Page(report).words)
-    for name in [
-        *COLLECTIONS,
-        "AP",
-        "P@20",
-        "nDCG@20",
-        "Q@20",
-        "P+",
-        "P@10",
-        "nDCG@10",
-        "2:1",
-        "1:1",
-        "auto",
-    ]:
-        assert re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", words), name
-
-
-def test_report_downloads_are_the_tables(scorecube: Cli, swapped: Path, report: str) -> None:
-    kind = "data:application/gzip;base64,"
-    packed = [each.removeprefix(kind) for each in Page(report).addresses if each.startswith(kind)]
-    found = {gzip.decompress(base64.b64decode(each)).decode().strip() for each in packed}
-    tables = {
-        scorecube("show", swapped, "swap", "--table", table, "--format", "csv")
-        .succeeded()
-        .stdout.strip()
-        for table in ("sensitivity", "rates", "overlap", "halves")
-    }
-    # Topic set size design has a chapter, too.
-    assert tables < found
-    assert all(text.startswith("method,mode,") for text in found - tables)
 
 
 def test_overlap_of_halves_is_none(scorecube: Cli, swapped: Path) -> None:

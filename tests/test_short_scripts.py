@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.errors import BadInput
-from scorecube.testing import simulate_cube
 
 SCRIPTS = Path(__file__).parents[1] / "notebooks" / "short"
 MOST_LINES = 10
@@ -79,37 +77,3 @@ def test_a_short_script_ends_in_a_figure_or_a_study(
         assert means == [0.5, 0.5]
         return
     assert (tmp_path / "leaderboard.png").read_bytes().startswith(PNG)
-
-
-def test_notebooks_show_figures_studies_and_collections(tmp_path: Path) -> None:
-    cube = simulate_cube(n_runs=4, seed=1)
-    result = sc.analyse(cube, sc.Swap(size=20), trials=20, seed=1)
-    drawn = sc.figure(result, size=(4, 3), metrics=["map"] if "AP" in cube.metric else None)
-    assert drawn._repr_png_().startswith(PNG)
-    assert tuple(drawn.get_size_inches()) == (4, 3)
-    study = sc.open_study(str(tmp_path / "study.zarr"), mode="a")
-    study.add("demo", cube=cube)
-    for shown in (study._repr_html_(), study["demo"]._repr_html_()):
-        assert "demo: 4 runs of 4 teams" in shown
-        assert "none yet" in shown
-    path = sc.report(study, str(tmp_path / "page.html"), title="A & B")
-    text = Path(path).read_text()
-    assert "A &amp; B" in text
-
-
-def test_long_frames_are_read_with_the_names_of_tools() -> None:
-    frame = pd.DataFrame(
-        {
-            "run": ["a", "a", "b", "b"],
-            "topic": [1, 2, 1, 2],
-            "metric": "P_10",
-            "score": [0, 1, 1, 1],
-        }
-    )
-    cube = sc.cube_from_scores(frame)
-    assert cube["metric"].values.tolist() == ["P@10"]
-    assert cube["score"].sel(run="a").values.ravel().tolist() == [0, 1]
-    with pytest.raises(BadInput, match="a second score of P@10 for run 'a'"):
-        sc.cube_from_scores(pd.concat([frame, frame]))
-    with pytest.raises(BadInput, match=r"no column for the topic.*perquery=True"):
-        sc.cube_from_scores(frame.drop(columns="topic"))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.errors import BadName
-from scorecube.metrics import DEFINITIONS, Metric, gain_values, parse_metric
+from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 from tests.metrics.test_against_oracles import PLAIN, Case, cases
 
 BINARY_GAINS = [0.0, 1.0, 1.0, 1.0]
@@ -212,14 +210,6 @@ def test_binary_q_lies_between_ap_and_awp(case: Case) -> None:
     assert value("AWP", early) == pytest.approx(value("AP", early), rel=1e-12)
 
 
-def test_graded_q_and_r_measure_can_exceed_awp_and_r_wp() -> None:
-    case = Case([1, 0], [1, 1, 0, 1], [0.0, 1.0, 2.0, 3.0])  # BR(1) = 2/4, WP(1) = 1/3; R = 2
-    assert value("Q", case) == 1 / 4
-    assert value("AWP", case) == pytest.approx(1 / 6)
-    assert value("Rmeasure", case) == pytest.approx(1 / 3)
-    assert value("RWP", case) == 1 / 4
-
-
 @pytest.mark.parametrize("name", ["nDCG", "nDCG(b=2)", "nCG", "AnCG", "AnDCG", "AnDCG(b=2)"])
 @examples
 @given(case=relevant_topics)
@@ -321,29 +311,3 @@ def test_rel_changes_levels_before_anything_is_counted(name: str, case: Case, re
     )
     found, expected = case.score(replace(usual(name, 0), rel=rel)), lowered.score(usual(name, 0))
     assert found == pytest.approx(expected, abs=0, nan_ok=True)
-
-
-def test_equal_p_p_plus_and_o_do_not_prove_that_the_preferred_rank_is_the_first() -> None:
-    # B at rank 1, S at rank 6 of a topic with one S, one A, one B: (1 + 1)/(3 + 1) = (4 + 2)/(6 + 6).
-    case = Case([1, 0, 0, 0, 0, 3], [4, 1, 1, 1], [0.0, 1.0, 2.0, 3.0])
-    assert [value(name, case) for name in ("O", "P-measure", "P+")] == [0.5, 0.5, 0.5]
-
-
-@pytest.mark.parametrize("name", SINGLE)
-def test_documents_below_the_preferred_rank_do_not_count(name: str) -> None:
-    case = Case([0, 1, 3, 0], [3, 2, 2, 3], [0.0, 1.0, 2.0, 3.0])
-    assert value(name, replace(case, levels=[0, 1, 3, 2, 3, 1])) == value(name, case)
-
-
-@pytest.mark.parametrize("beta", ["5", "9:10"])
-def test_fewer_penalties_than_levels_are_refused_or_still_rise(beta: str) -> None:
-    case = Case([1], [1, 1, 1, 1], [0.0, 1.0, 2.0, 3.0])
-    with suppress(BadName):
-        assert value(f"NWRR(beta={beta})", case) <= 1
-
-
-def test_gain_setting_that_falls_with_the_level_is_refused_or_scores_a_number() -> None:
-    with suppress(BadName):
-        gains = gain_values("0:1:1", 3).tolist()
-        for name in PLAIN:
-            assert math.isfinite(Case([2, 1], [1, 1, 1, 1], gains).score(usual(name, 0))), name

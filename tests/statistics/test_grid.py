@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,27 +24,6 @@ def test_printed_scores_precisions_and_reciprocal_ranks_are_exact() -> None:
 
 def test_largest_second_moment_is_exact_in_float64() -> None:
     assert MOST_TOPICS * UNITS**2 < 2**53 < (MOST_TOPICS + 20) * UNITS**2
-
-
-@given(st.integers(0, 2**32), st.integers(2, 9), st.integers(2, 60), st.integers(1, 59))
-def test_sums_and_second_moments_equal_integers_however_they_are_added(
-    seed: int, n_runs: int, n_topics: int, cut: int
-) -> None:
-    chance = np.random.default_rng(seed)
-    scores = chance.random((n_runs, n_topics))
-    units = make_grid(scores, (0.0, 1.0)).to_units(scores)
-    counts = chance.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=7).T.astype(float)
-    whole = [[int(x) for x in row] for row in units]
-    sums = [[sum(x * int(c) for x, c in zip(row, column, strict=True)) for column in counts.T] for row in whole]  # fmt: skip
-    differences = units[0] - units[1]
-    squares = [sum(int(d) ** 2 * int(c) for d, c in zip(differences, column, strict=True)) for column in counts.T]  # fmt: skip
-    order, cut = chance.permutation(n_topics), min(cut, n_topics)
-    forms: list[tuple[Any, Any]] = [(units, counts), (units[:, order], counts[order])]
-    for x, c in forms:
-        assert (x @ c).tolist() == sums
-        assert (x[:, :cut] @ c[:cut] + x[:, cut:] @ c[cut:]).tolist() == sums
-        assert ((x[0] - x[1]) ** 2 @ c).tolist() == squares
-        assert np.asfortranarray(x).dot(np.asfortranarray(c)).tolist() == sums
 
 
 @pytest.mark.parametrize("seed", range(5))

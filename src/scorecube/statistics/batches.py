@@ -1,10 +1,8 @@
 """Limits over trials of a rate whose comparisons depend on each other within a trial.
 
 References: Kish 1965, "Survey sampling", section 5.4 (ratios of sums over clusters, design effect);
-Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA.
+    Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray

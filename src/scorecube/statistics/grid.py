@@ -6,10 +6,8 @@ that printed scores, P@k and reciprocal ranks lose nothing; others move by at mo
 range. For up to 1,400 units even sums of squared differences are below 2**53.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +28,7 @@ LEAST_SPREAD = 100
 """Fewest units between the least and the greatest score that are not all equal."""
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """The grid of one metric under one gain setting.
 
     low, high: Scores of 0 and of 2,520,000 units.
@@ -63,7 +60,7 @@ def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
     Raises BadInput: Scores outside the declared range, or too close to each other for the grid.
     """
     grid = Grid(*(declared or tightest_range(scores)))
-    check_range(scores, grid.low, grid.high)
+    check_range(scores, *grid)
     spread = float(np.nanmax(scores) - np.nanmin(scores))
     if 0 < spread < LEAST_SPREAD * grid.unit:
         raise BadInput(
@@ -102,11 +99,11 @@ def check_differences(scores: FloatArray, declared: Range | None = None) -> None
     scores: float64 (run, unit). Differences that may come of rounding are none.
     declared: As of `make_grid`.
     """
-    low, high = declared or (float(scores.min()), float(scores.max()))
+    grid = Grid(*(declared or (float(scores.min()), float(scores.max()))))
     apart = float(np.ptp(scores, axis=0).max())
-    if ROUNDING * float(np.abs(scores).max()) < apart < LEAST_SPREAD * (high - low) / UNITS:
+    if ROUNDING * float(np.abs(scores).max()) < apart < LEAST_SPREAD * grid.unit:
         raise BadInput(
             f"runs differ by up to {apart:.3g} on a topic, which is too little of the range "
-            f"{low:g} to {high:g}; subtract what all runs have in common on a topic, or declare a "
-            "narrower range"
+            f"{grid.low:g} to {grid.high:g}; subtract what all runs have in common on a topic, or "
+            "declare a narrower range"
         )

@@ -6,8 +6,6 @@ decides: two pseudo-units at the ends of the range stand for it. `tests/validati
 coverage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -113,14 +111,13 @@ def mean_limits(
     >>> [round(limit, 3) for limit in mean_limits([ones], (0.0, 1.0), 0.95)]
     [0.778, 1.0]
     """
-    found = estimate(samples)
+    found, (low, high) = estimate(samples), ends or (-np.inf, np.inf)
     t = found.t(confidence)
     if ends is not None:
-        if not few_differ(samples, ends[1] - ends[0]) and ends[0] < found.mean < ends[1]:
+        if not few_differ(samples, high - low) and low < found.mean < high:
             return logit_limits(found.mean, found.error, t, ends)
         found = estimate(samples, ends, (t / found.t(0.95)) ** 2)
         t = found.t(confidence)
-    low, high = ends or (-np.inf, np.inf)
     return max(found.mean - t * found.error, low), min(found.mean + t * found.error, high)
 
 
@@ -146,15 +143,8 @@ def guarded_estimate(samples: Sequence[Sample], width: float | None, *, binary: 
     samples: Of differences.
     width: Of the range; None if unknown: nothing is added then.
     """
-    if width is None or not (binary or few_differ(samples, width)):
-        return estimate(samples)
-    return estimate(samples, (-width, width))
-
-
-def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:
-    """Return limits of differences of means: t, clipped to the width of the range, if known."""
-    margin, most = found.t(confidence) * found.error, np.inf if width is None else width
-    return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
+    guarded = width is not None and (binary or few_differ(samples, width))
+    return estimate(samples, (-width, width) if guarded and width is not None else None)
 
 
 def guarded_estimates(
@@ -170,21 +160,24 @@ def guarded_estimates(
     differences: float64 (pair, unit): mean over the topics of a unit.
     sizes, in_bag: As of `Sample`.
     """
-    freedom = len(sizes) - 1.0
-    plain = _means_and_errors(differences, sizes)
+    n_units, plain = len(sizes), _means_and_errors(differences, sizes)
     if width is None:
-        return Estimate(*plain, freedom)
+        return Estimate(*plain, n_units - 1.0)
     ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
     padded = np.concatenate([differences, ends], axis=1)
     guarded = _means_and_errors(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
-    few: NDArray[np.bool_] = np.full(len(differences), True)
-    alike = differences.shape[1] - FEW + 1  # units that are alike where few differ
-    if not binary and alike > 0:
+    few: Any = np.full(len(differences), True)
+    if not binary and n_units >= FEW:  # few differ where all but 7 units are alike
         ordered = np.sort(differences, axis=1)
-        near = ordered[:, alike - 1 :] <= ordered[:, :FEW] + ALIKE * width
-        few = np.asarray(near.any(axis=1))
+        few = (ordered[:, n_units - FEW :] <= ordered[:, :FEW] + ALIKE * width).any(axis=1)
     mean, error = (np.where(few, a, b) for a, b in zip(guarded, plain, strict=True))
-    return Estimate(mean, error, freedom)
+    return Estimate(mean, error, n_units - 1.0)
+
+
+def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:
+    """Return limits of differences of means: t, clipped to the width of the range, if known."""
+    margin, most = found.t(confidence) * found.error, np.inf if width is None else width
+    return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
 
 
 def _means_and_errors(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

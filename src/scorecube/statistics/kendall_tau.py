@@ -1,10 +1,8 @@
 """The distribution of Kendall's tau between unrelated rankings without ties.
 
 References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
-document", section 4.1; Kendall 1970, "Rank correlation methods", chapter 5.
+    document", section 4.1; Kendall 1970, "Rank correlation methods", chapter 5.
 """
-
-from __future__ import annotations
 
 import math
 from functools import cache
@@ -18,9 +16,8 @@ MOST_EXACT = 60
 
 def null_error(n_runs: int) -> float:
     """Return the standard error of tau (Sakai 2007, equation 9); NaN for fewer than 3 runs."""
-    if n_runs < 3:
-        return math.nan
-    return math.sqrt((4 * n_runs + 10) / (9 * n_runs * (n_runs - 1)))
+    n = n_runs
+    return math.sqrt((4 * n + 10) / (9 * n * (n - 1))) if n >= 3 else math.nan
 
 
 @cache

@@ -1,8 +1,4 @@
-"""P-values adjusted for testing many hypotheses.
-
-References: Holm 1979, "A simple sequentially rejective multiple test procedure"; Benjamini and
-Hochberg 1995, "Controlling the false discovery rate", JRSS B.
-"""
+"""P-values adjusted for testing many hypotheses: Holm 1979; Benjamini and Hochberg 1995."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +15,7 @@ def adjusted(p: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     order, left = tested[np.argsort(p[tested])], np.arange(len(tested), 0, -1)
     if method == "holm":
         steps = np.maximum.accumulate(p[order] * left)
-    else:  # as `scipy.stats.false_discovery_control`, which takes long to import
+    else:
         order = order[::-1]
         steps = np.minimum.accumulate(p[order] * (len(tested) / left))
     found = np.full(len(p), np.nan)

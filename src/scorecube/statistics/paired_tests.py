@@ -1,7 +1,5 @@
 """P-values of the t, Wilcoxon and sign tests of many pairs, by SciPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,14 +12,12 @@ MAX_EXACT, MAX_PERMUTED = 50, 13
 
 
 def classical_p_values(test: str, differences: Array) -> Array:
-    """Return the two-sided p-values of pairs of runs.
+    """Return the two-sided p-values of pairs of runs, float64 (pair,); 1 without a difference.
 
     test: ``t``, ``wilcoxon`` or ``sign``.
     differences: float64 (pair, topic): differences of scores.
-    Returns p: float64 (pair,); 1 for pairs without a difference.
     """
-    p = np.ones(len(differences))
-    unequal = differences.any(axis=1)
+    p, unequal = np.ones(len(differences)), differences.any(axis=1)
     rows = differences[unequal]
     if not len(rows):
         return p
@@ -57,26 +53,22 @@ def signed_rank_p_values(differences: Array) -> Array:
     They are exact for up to 50 topics without ties and zeros, and up to 13 with them; otherwise
     those of the normal approximation. SciPy chooses one method for all pairs of a call.
     """
-    n_topics = differences.shape[1]
+    n_topics, p = differences.shape[1], np.empty(len(differences))
     ordered = np.sort(np.abs(differences), axis=1)
     distinct = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
-    if n_topics > MAX_EXACT:
-        distinct[:] = False
-    p = np.empty(len(differences))
+    distinct &= n_topics <= MAX_EXACT
     for chosen, method in ((distinct, "exact"), (~distinct, "asymptotic")):
-        rows = differences[chosen]
         if method == "asymptotic" and n_topics <= MAX_PERMUTED:
-            p[chosen] = exact_p_values(rows)
-        elif len(rows):
-            p[chosen] = scipy.stats.wilcoxon(rows, axis=1, method=method).pvalue
+            p[chosen] = _over_all_signs(differences[chosen])
+        elif chosen.any():
+            p[chosen] = scipy.stats.wilcoxon(differences[chosen], axis=1, method=method).pvalue
     return p
 
 
-def exact_p_values(differences: Array) -> Array:
-    """Return exact p-values of the signed-rank test with ties, over all signs: float64 (pair,)."""
-    n_topics = differences.shape[1]
+def _over_all_signs(differences: Array) -> Array:
+    """Return exact p-values of the signed-rank test with ties, float64 (pair,)."""
+    n_topics, p = differences.shape[1], np.empty(len(differences))
     signs = (np.arange(2**n_topics)[:, np.newaxis] >> np.arange(n_topics)) & 1
-    p = np.empty(len(differences))
     for pair, row in enumerate(differences):
         ranks = np.where(row == 0, 0.0, scipy.stats.rankdata(np.abs(row)) - (row == 0).sum())
         sums, observed = signs @ ranks, ranks[row > 0].sum()

@@ -1,8 +1,8 @@
 """Confidence sets of ranks from decided pairs, and groups of systems that are not separated.
 
 Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
-mobility across neighbourhoods and academic achievement across countries", Review of Economic
-Studies 91(1).
+    mobility across neighbourhoods and academic achievement across countries", Review of Economic
+    Studies 91(1).
 """
 
 from typing import Any
@@ -23,7 +23,6 @@ def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
 
 def competition_ranks(values: Any) -> Any:
     """Return ranks, int32 (value,): 1 for the largest; equal values share the best."""
-    values = np.asarray(values)
     above = len(values) - np.searchsorted(np.sort(values), values, side="right")
     return (1 + above).astype(np.int32)
 
@@ -39,13 +38,12 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
     Returns begin, end: int32 (system,): number of the first and of the last group, from 1.
     """
     n = len(order)
-    place = np.empty(n, np.int64)
-    place[np.asarray(order)] = np.arange(n)
+    place = np.argsort(order)
     ends = place[np.asarray(first, np.int64)], place[np.asarray(second, np.int64)]
     # The first place that is separated from a place at or after the better one of a pair.
-    nearest = np.full(n + 1, n)
+    nearest = np.full(n, n)
     np.minimum.at(nearest, np.minimum(*ends), np.maximum(*ends))
-    stops = np.minimum.accumulate(nearest[:n][::-1])[::-1]
+    stops = np.minimum.accumulate(nearest[::-1])[::-1]
     starts = np.flatnonzero(np.diff(stops, prepend=0) > 0)
     begin = 1 + np.searchsorted(stops[starts], np.arange(n), side="right")
     end = np.searchsorted(starts, np.arange(n), side="right")

@@ -7,8 +7,6 @@ difference, with comparisons as weights (Barlow, Bartholomew, Bremner and Brunk 
 inference under order restrictions").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -46,62 +44,17 @@ def required_differences(
     confidence: 1 - accepted swap rate, for each level.
     n_closed: Bins with an upper limit; an open bin is no answer of the isotonic rule.
     """
-    accepted = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING
-    filled, fitted = count > 0, fitted_rates(count, swaps)
+    highest = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING
+    filled, accepted = count > 0, highest[:, 0] - ROUNDING
     rate = np.divide(swaps, count, out=np.full(count.shape, np.nan), where=filled)
+    fitted = _fitted(count, rate)
     # Comparisons with NaN, of empty bins, are false.
-    low_enough = fitted[..., np.newaxis, :] <= accepted
-    isotonic = first_bin(low_enough & (np.arange(count.shape[-1]) < n_closed))
-    holds = (rate[..., np.newaxis, :] <= accepted) | ~filled[..., np.newaxis, :]
+    low_enough = fitted[..., np.newaxis, :] <= highest
+    isotonic = _first_bin(low_enough & (np.arange(count.shape[-1]) < n_closed))
+    holds = (rate[..., np.newaxis, :] <= highest) | ~filled[..., np.newaxis, :]
     from_here = np.logical_and.accumulate(holds[..., ::-1], axis=-1)[..., ::-1]
-    suffix = first_bin(from_here & filled[..., np.newaxis, :])
-    return Required(fitted, isotonic, suffix, crossing(fitted, isotonic, accepted[:, 0] - ROUNDING))
-
-
-def first_bin(chosen: NDArray[np.bool_]) -> IntArray:
-    """Return the first chosen bin (...,) of bool (..., bin) beside bin 0, -1 for none."""
-    place = np.argmax(chosen[..., 1:], axis=-1) + 1
-    return np.where(chosen[..., 1:].any(axis=-1), place, -1)
-
-
-def fitted_rates(count: IntArray, swaps: IntArray) -> FloatArray:
-    """Return the weighted isotonic regression of swap rates, float64 (..., bin); NaN if empty."""
-    from scipy.optimize import isotonic_regression
-
-    rates = np.full(count.shape, np.nan)
-    for curve in np.ndindex(count.shape[:-1]):
-        filled = count[curve] > 0
-        if filled.any():
-            weights = count[curve][filled].astype(float)
-            rate = swaps[curve][filled] / weights
-            rates[curve][filled] = isotonic_regression(rate, weights=weights, increasing=False).x
-    return rates
-
-
-def crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatArray:
-    """Return where fitted curves reach the accepted rates, in bin widths, NaN for nowhere.
-
-    A curve is linear between the middle of a required bin and that of the last filled bin below.
-
-    fitted: float64 (..., bin): of `fitted_rates`.
-    bins: int64 (..., confidence): required bins by the isotonic rule.
-    accepted: float64 (confidence,): swap rates.
-
-    Examples
-    --------
-    >>> rates = np.array([0.3, 0.1, 0.02])
-    >>> crossing(rates, np.array([2, -1]), np.array([0.05, 0.01])).round(6).tolist()
-    [2.125, nan]
-    """
-    filled = np.where(np.isnan(fitted), -1, np.arange(fitted.shape[-1]))
-    above = np.maximum(bins, 1)
-    below = np.take_along_axis(np.maximum.accumulate(filled, axis=-1), above - 1, axis=-1)
-    below = np.maximum(below, 0)
-    low, high = (np.take_along_axis(fitted, at, axis=-1) for at in (above, below))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        between = below + 0.5 + (high - accepted) / (high - low) * (above - below)
-    # Where no bin below has a higher rate, the lower edge is required.
-    return np.where(bins < 0, np.nan, np.where(high > accepted + ROUNDING, between, above))
+    suffix = _first_bin(from_here & filled[..., np.newaxis, :])
+    return Required(fitted, isotonic, suffix, _crossing(fitted, isotonic, accepted))
 
 
 def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
@@ -117,3 +70,39 @@ def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
     part = np.clip(place - lower, 0.0, 1.0)
     reached, beyond = (np.take_along_axis(at_least, lower + step, axis=-1) for step in (0, 1))
     return np.asarray(((1 - part) * reached + part * beyond) / np.maximum(at_least[..., :1], 1))
+
+
+def _first_bin(chosen: NDArray[np.bool_]) -> IntArray:
+    """Return the first chosen bin (...,) of bool (..., bin) beside bin 0, -1 for none."""
+    place = np.argmax(chosen[..., 1:], axis=-1) + 1
+    return np.where(chosen[..., 1:].any(axis=-1), place, -1)
+
+
+def _fitted(count: IntArray, rate: FloatArray) -> FloatArray:
+    """Return the isotonic regression of rates, by comparisons, float64 (..., bin); NaN if empty."""
+    from scipy.optimize import isotonic_regression
+
+    fitted = np.full(count.shape, np.nan)
+    for curve in np.ndindex(count.shape[:-1]):
+        filled = count[curve] > 0
+        if filled.any():
+            weights = count[curve][filled].astype(float)
+            found = isotonic_regression(rate[curve][filled], weights=weights, increasing=False)
+            fitted[curve][filled] = found.x
+    return fitted
+
+
+def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatArray:
+    """Return where fitted curves reach the accepted rates, in bin widths, NaN for nowhere.
+
+    A curve is linear between the middle of a required bin and that of the last filled bin below;
+    where no bin below has a higher rate, the lower edge is required.
+    """
+    filled = np.where(np.isnan(fitted), -1, np.arange(fitted.shape[-1]))
+    above = np.maximum(bins, 1)
+    below = np.take_along_axis(np.maximum.accumulate(filled, axis=-1), above - 1, axis=-1)
+    below = np.maximum(below, 0)
+    low, high = (np.take_along_axis(fitted, at, axis=-1) for at in (above, below))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        between = below + 0.5 + (high - accepted) / (high - low) * (above - below)
+    return np.where(bins < 0, np.nan, np.where(high > accepted + ROUNDING, between, above))

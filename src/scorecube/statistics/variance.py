@@ -32,7 +32,7 @@ def within_system_variance(scores: FloatArray) -> FloatArray:
         mean = left.sum(axis=-1, keepdims=True) / np.maximum(count, 1)
         left = np.where(finite, left - mean, 0.0)
     freedom = np.maximum(count - 1, 0).sum(axis=(-2, -1))
-    return _ratio((left**2).sum(axis=(-2, -1)), freedom)
+    return np.asarray((left**2).sum(axis=(-2, -1)) / np.where(freedom > 0, freedom, np.nan))
 
 
 def mean_squares(scores: FloatArray) -> FloatArray:
@@ -42,10 +42,12 @@ def mean_squares(scores: FloatArray) -> FloatArray:
     of_system = scores.mean(axis=-1, keepdims=True) - grand
     of_topic = scores.mean(axis=-2, keepdims=True) - grand
     rest = scores - grand - of_system - of_topic
-    times, freedoms = (n, p, 1), (p - 1, n - 1, (p - 1) * (n - 1))
-    parts = zip(times, (of_system, of_topic, rest), freedoms, strict=True)
+    parts = (n, of_system, p - 1), (p, of_topic, n - 1), (1, rest, (p - 1) * (n - 1))
     return np.stack(
-        [_ratio(k * (part**2).sum(axis=(-2, -1)), freedom) for k, part, freedom in parts]
+        [
+            times * (part**2).sum(axis=(-2, -1)) / (freedom or np.nan)
+            for times, part, freedom in parts
+        ]
     )
 
 
@@ -79,8 +81,3 @@ def topics_for(ratio: Any, target: float) -> FloatArray:
     with np.errstate(divide="ignore"):
         odds = float(exact / (1 - exact)) / np.asarray(ratio, float)
         return np.asarray(np.maximum(np.ceil(odds), 1.0))
-
-
-def _ratio(squares: FloatArray, freedom: Any) -> FloatArray:
-    """Return mean squares; NaN without degrees of freedom."""
-    return np.asarray(squares / np.where(np.asarray(freedom) > 0, freedom, np.nan))

@@ -79,9 +79,9 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
     for name, (_, estimate) in ESTIMATES.items():
-        whole, *left_out = of_scores(table, estimate, 0, len(table.scores))
-        low, high = limits(whole, np.array(left_out if n_units >= FEWEST else []), "log")
-        values |= {name: whole, f"{name}_low": low, f"{name}_high": high}
+        values[name], *left_out = of_scores(table, estimate, 0, len(table.scores))
+        ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
+        values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
     of_cube = getattr(cube, "attrs", {})
     kept = {key: of_cube[key] for key in ("collection", names.LEFT_OUT) if key in of_cube}
     attrs = kept | {"trials": 0, "n_topics": n_units, "notes": list(table.notes)}
@@ -91,31 +91,20 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
 def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
     """Return the number of topics that comparisons of systems on the same topics need.
 
-    Parameters
-    ----------
-    cube, missing
-        As of `variances`.
-    settings
-        Of `topic_set_size`.
-
-    Returns
-    -------
-    sizes
-        As of `topic_set_size` by the residual variance, with `topics_low` and `topics_high`:
-        jackknife limits over topics. Variables that begin with ``one_way_`` are the papers'
-        numbers: systems that have topics of their own, by the variance within systems.
+    cube, missing: As of `variances`.
+    settings: Of `topic_set_size`.
+    Returns sizes: As of `topic_set_size` by the residual variance, with jackknife limits over
+        topics. Variables that begin with ``one_way_`` are the papers' numbers: systems that have
+        topics of their own, by the variance within systems.
     """
     found = variances(cube, missing)
     result = _sizes_with_limits(found, RESIDUAL, settings | {"paired": True})
-    one_way = _sizes_with_limits(found, "variance", settings)
-    added = {}
-    for name in (*one_way.data_vars, "variance"):
-        meaning = f"{one_way[name].attrs['long_name']}, systems with topics of their own"
-        variable = one_way[name].variable.copy(deep=False)
-        variable.attrs = variable.attrs | {"long_name": meaning}
-        added[f"{ONE_WAY}_{name}"] = variable
+    papers = _sizes_with_limits(found, "variance", settings).reset_coords("variance")
+    for name, array in papers.items():
+        meaning = f"{array.attrs['long_name']}, systems with topics of their own"
+        result[f"{ONE_WAY}_{name}"] = array.dims, array.values, array.attrs | {"long_name": meaning}
     notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
-    return result.assign(added).assign_attrs(found.attrs | {"notes": notes})
+    return result.assign_attrs(found.attrs | {"notes": notes})
 
 
 def _sizes_with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.Dataset:
@@ -126,9 +115,8 @@ def _sizes_with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -
         known = variance.notnull()
         sizes = topic_set_size(variance.where(known, 1.0), **settings)
         if not known.all():
-            shown = variance.variable.copy(deep=False)
-            shown.attrs = sizes["variance"].attrs
-            sizes = sizes.where(known).assign_coords(variance=shown)
+            attrs = sizes["variance"].attrs
+            sizes = sizes.where(known).assign_coords(variance=variance.assign_attrs(attrs))
         parts.append(sizes)
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
     return schema.annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
@@ -141,11 +129,8 @@ def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
     except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
         return None
     varied = (result["variance"] > 0).all("gain").values
-    return (
-        with_options(result.isel(metric=varied)).assign_attrs(collection=name)
-        if varied.any()
-        else None
-    )
+    chosen = result.isel(metric=varied).assign_attrs(collection=name)
+    return with_options(chosen) if varied.any() else None
 
 
 def with_options(result: xr.Dataset) -> xr.Dataset:

@@ -168,12 +168,6 @@ def test_few_topics_have_no_limits() -> None:
     assert (result["value"] > 0).all()
 
 
-@pytest.mark.parametrize("options", [{"target": (1.0,)}, {"topic_sizes": (0,)}])
-def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(BadPlan):
-        analyse(simulate_cube(n_runs=6), sc.Reliability(**options))
-
-
 def test_one_run_and_missing_scores_are_refused() -> None:
     with pytest.raises(BadPlan, match="at least two"):
         analyse(cube_of(np.array([[0.1, 0.2, 0.3]])), sc.Reliability())

@@ -113,8 +113,3 @@ def test_wrong_requests_are_one_message(scorecube: Cli, words: str, found: str) 
     assert done.stdout == ""
     assert found in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("words", ["--method z", "--mode z", "--format z"])
-def test_unknown_words_are_wrong_usage(scorecube: Cli, words: str) -> None:
-    assert scorecube("design", *VARIANCE, *words.split()).status == 2

@@ -24,10 +24,8 @@ VARIABLES = read_variables("""
     z | statistic | 1 | |tau| / its standard error between unrelated rankings
     p_value | p_value | 1 | two-sided p-value of z, normal distribution
     p_exact | p_value | 1 | two-sided exact p-value; missing with ties or more than 60 runs
-    topics_low | low:tau | 1 | lower limit of the tau from as many other topics
-    topics_high | high:tau | 1 | upper limit of the tau from as many other topics
-    tau_low | low:tau | 1 | lower limit of the interval by the null variance
-    tau_high | high:tau | 1 | upper limit of the interval by the null variance
+    topics | limits:tau | 1 | limit of the tau from as many other topics
+    tau | limits:tau | 1 | limit of the interval by the null variance
     exceeds_one | flag | 1 | whether the interval by the null variance leaves the range of tau
     marked | flag | 1 | whether tau is marked, by the rule of the analysis
     of_metrics | flag | 1 | whether two metrics are compared at one gain setting

@@ -33,20 +33,16 @@ VARIABLES = read_variables("""
     component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
     [metric gain coefficient]
     ratio | estimate | 1 | variance of systems over the error variance of one topic
-    ratio_low | low:ratio | 1 | lower limit of the ratio of variances
-    ratio_high | high:ratio | 1 | upper limit of the ratio of variances
+    ratio | limits:ratio | 1 | limit of the ratio of variances
     [metric gain coefficient n_topics]
     value | estimate | 1 | reliability coefficient
-    value_low | low:value | 1 | lower limit of the reliability coefficient
-    value_high | high:value | 1 | upper limit of the reliability coefficient
+    value | limits:value | 1 | limit of the reliability coefficient
     [metric gain coefficient target]
     topics | estimate | topics .0f | number of topics for a coefficient
-    topics_low | low:topics | topics .0f | lower limit of the number of topics for a coefficient
-    topics_high | high:topics | topics .0f | upper limit of the number of topics for a coefficient
+    topics | limits:topics | topics .0f | limit of the number of topics for a coefficient
     [metric gain coefficient curve_topics]
     curve | estimate | 1 | reliability coefficient by number of topics
-    curve_low | low:curve | 1 | lower limit of the reliability coefficient by number of topics
-    curve_high | high:curve | 1 | upper limit of the reliability coefficient by number of topics
+    curve | limits:curve | 1 | limit of the reliability coefficient by number of topics
 """)
 
 

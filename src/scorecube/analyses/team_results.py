@@ -28,11 +28,9 @@ MISSED = 1e-12
 VARIABLES = read_variables("""
     [metric gain]
     change_mean | estimate | 1 | relative change of the mean score of an absent team
-    change_low | low:change_mean | 1 | lower limit over teams (95 %)
-    change_high | high:change_mean | 1 | upper limit over teams (95 %)
+    change | limits:change_mean | 1 | limit over teams (95 %)
     rank_change_mean | estimate | ranks | ranks that a run of such a team loses
-    rank_change_low | low:rank_change_mean | ranks | lower limit over teams (95 %)
-    rank_change_high | high:rank_change_mean | ranks | upper limit over teams (95 %)
+    rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
     rank_change_largest | count | ranks | most ranks that a run loses
     worst_run | label | 1 | run that loses most ranks
     whole_variance | estimate | 1 | variance of all runs over all topics
@@ -56,8 +54,7 @@ VARIABLES = read_variables("""
     topic_place | count | topics | place of a topic, from 0
     [metric gain leave topic_step]
     variance_mean | estimate | 1 | mean variance over trials
-    variance_low | low:variance_mean | 1 | lower limit over trials (95 %)
-    variance_high | high:variance_mean | 1 | upper limit over trials (95 %)
+    variance | limits:variance_mean | 1 | limit over trials (95 %)
     n_trials | count | trials | different trials with a variance
     topics_min | count | topics | fewest topics
     topics_max | count | topics | most topics

@@ -7,15 +7,16 @@ def read_variables(text: str) -> tuple[Variable, ...]:
     """Return declared variables: ``name | role | units | meaning``, below a line with their dims.
 
     A heading may follow the name after ``=``, other dtype kinds the role after ``/``, the variable
-    that it belongs to after ``:``, and a format the units after a space.
+    that it belongs to after ``:``, and a format the units after a space. The role ``limits``
+    declares two, ``name_low`` and ``name_high``: the lower and the upper of what is said.
 
     Examples
     --------
-    >>> mean, low = read_variables(
+    >>> mean, low, high = read_variables(
     ...     '''
     ...     [metric run]
     ...     mean = mean score | estimate | score .3f | mean score of a run
-    ...     mean_low | low/f:mean | score | lower limit of the mean
+    ...     mean | limits:mean | score | limit of the mean
     ...     '''
     ... )
     >>> mean.dims, mean.heading, mean.form, low.of, low.long_name
@@ -32,8 +33,12 @@ def read_variables(text: str) -> tuple[Variable, ...]:
         role, _, of = role.partition(":")
         role, _, kinds = role.partition("/")
         units, _, form = unit.partition(" ")
-        headings = {name: heading}
-        declared += variables(
-            dims, role, units, kinds, of=of, form=form, headings=headings, **{name: meaning}
-        )
+        settings = {"units": units, "kinds": kinds, "of": of, "form": form}
+        if role == "limits":
+            for end, word in (("low", "lower"), ("high", "upper")):
+                meanings = {f"{name}_{end}": f"{word} {meaning}"}
+                declared += variables(dims, end, **settings, **meanings)
+        else:
+            headings = {name: heading}
+            declared += variables(dims, role, **settings, headings=headings, **{name: meaning})
     return tuple(declared)

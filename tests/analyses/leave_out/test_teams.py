@@ -11,7 +11,6 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.table import Table
-from scorecube.analyses.team_results import topics_needed
 from scorecube.analyses.team_scores import judged_runs
 from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import TOLERATED, WITHOUT_POOL, build_pools, estimate_pool_depth
@@ -227,15 +226,3 @@ def test_depths_of_public_collections_are_found(
     folder = data / name
     rankings = sc.read_rankings(folder / "runs", folder / qrels, folder / "teams.csv")
     assert estimate_pool_depth(rankings).depth == depth
-
-
-def test_variances_ask_for_the_numbers_of_s3_table_3() -> None:
-    variances = {
-        (0.114, 0.114, 0.118, 0.121, 0.113): (159, 159, 164, 168, 157),
-        (0.094, 0.094, 0.095, 0.097, 0.095): (131, 131, 132, 135, 132),
-        (0.087, 0.086, 0.089, 0.090, 0.091): (121, 120, 124, 125, 127),
-        (0.034, 0.032, 0.034, 0.035, 0.043): (48, 45, 48, 49, 60),
-        (0.029, 0.028, 0.030, 0.029, 0.041): (41, 40, 42, 41, 58),
-    }
-    for found, printed in variances.items():
-        assert topics_needed(np.array(found), "sakai").tolist() == list(printed)

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import xarray as xr
 
 import scorecube as sc
@@ -61,17 +60,6 @@ def test_more_trials_extend(scorecube: Cli, study: Path, tmp_path: Path) -> None
     scorecube("teams", copy, *how, "--trials", 9).succeeded()
     repeated = sc.open_study(copy)["small"].result("teams")
     xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())
-
-
-@pytest.mark.parametrize(
-    "words", [["--leave", "3"], ["--leave", "0"], ["--topics", "9"], ["--pool-depth", "0"]]
-)
-def test_what_cannot_be_is_refused(scorecube: Cli, study: Path, words: list[str]) -> None:
-    outcome = scorecube("teams", study, *words, "--seed", 1, "--trials", 2)
-    assert outcome.status in (1, 2)
-    assert words[0] in outcome.stderr
-    assert "Traceback" not in outcome.stderr
-    assert not sc.open_study(study)["small"].results("teams")
 
 
 def test_runs_without_teams_are_teams_and_one_team_is_refused(

@@ -65,21 +65,6 @@ def test_all_samples_of_one_topic_give_the_exact_rate(
     assert disjoint == pytest.approx(2 * k * (n - k) / (n * (n - 1)))
 
 
-@pytest.mark.parametrize(
-    ("sampling", "rate"), [("replacement", 0.42), ("independent", 0.42), ("disjoint", 7 / 15)]
-)
-def test_drawn_samples_of_one_topic_approach_the_exact_rate(sampling: str, rate: float) -> None:
-    trials = 40_000
-    result = analyse(
-        opposed(10, 7), paper_swap(sampling=sampling, size=1), trials=trials, seed=11, workers=1
-    )
-    error = math.sqrt(rate * (1 - rate) / trials)
-    # The two rates lie 18 standard errors apart.
-    assert abs(float(result["swap_rate"].isel(metric=0, gain=0, size=0, bin=20)) - rate) < 4 * error
-    assert float(result["swap_rate_low"].isel(metric=0, gain=0, size=0, bin=20)) < rate
-    assert float(result["swap_rate_high"].isel(metric=0, gain=0, size=0, bin=20)) > rate
-
-
 @pytest.mark.parametrize(("rule", "in_first_bin"), [("s0", 0), ("s1", 4)])
 def test_all_halvings_of_four_opposed_topics(rule: str, in_first_bin: int) -> None:
     halvings = [(half, tuple(set(range(4)) - set(half))) for half in combinations(range(4), 2)]
@@ -175,14 +160,6 @@ def test_overlap_of_all_resamples_is_exact() -> None:
     assert float(result["common"]) == pytest.approx(25 / 27, abs=1e-15)
 
 
-def test_empty_bins_have_no_rate() -> None:
-    result = replay(opposed(4, 2), paper_swap(size=1), [((0,), (1,)), ((0,), (2,))])
-    empty = result["count"].values == 0
-    assert empty.tolist() == [True] * 20 + [False]
-    for name in ("swap_rate", "swap_rate_low", "swap_rate_high"):
-        np.testing.assert_array_equal(np.isnan(result[name].values), empty)
-
-
 def test_no_required_difference_leaves_share_and_relative_difference_missing() -> None:
     result = replay(opposed(4, 2), paper_swap(size=1), [((0,), (1,)), ((0,), (2,))])
     for name in ("required_difference", "relative_difference", "share"):
@@ -265,21 +242,6 @@ def test_impossible_options_are_refused(
         analyse(opposed(n, 1), paper_swap(**options), trials=3, seed=0, workers=1)
     for part in parts:
         assert part in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("sampling", "size"), [("disjoint", 2), ("independent", 5), ("replacement", 11)]
-)
-def test_the_largest_possible_size_is_taken(sampling: str, size: int) -> None:
-    result = analyse(
-        opposed(5, 2), paper_swap(sampling=sampling, size=size), trials=10, seed=0, workers=1
-    )
-    assert int(result["count"].sum()) == 10
-
-
-def test_one_run_is_refused() -> None:
-    with pytest.raises(BadPlan, match="needs 2 runs and 2 topics, found 1 run and 4 topics"):
-        analyse(make_cube([[0.1, 0.2, 0.3, 0.4]]), paper_swap(), trials=3, seed=0, workers=1)
 
 
 @pytest.mark.process

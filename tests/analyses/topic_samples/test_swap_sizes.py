@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scorecube.analyses import Stability
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.table import make_table
 from scorecube.analyses.two_samples import parse_sizes
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.analyses.topic_samples.papers import paper_swap, stated_bins
+from tests.analyses.topic_samples.papers import paper_swap
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube, opposed
-from tests.analyses.topic_samples.test_swap_oracle import (
-    Case,
-    as_cube,
-    assert_agrees,
-    cases,
-    sample_positions,
-)
 from tests.given_samples import analyse_given
-from tests.oracles.swap import count_swaps
 
 
 @pytest.fixture(scope="module")
@@ -62,37 +49,6 @@ def test_every_size_is_that_of_its_own_run(cube: xr.Dataset, options: dict[str, 
         xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
 
 
-@settings(max_examples=40)
-@given(sizes=st.sets(st.integers(1, 25), min_size=2, max_size=5), seed=st.integers(0, 2**64 - 1))
-def test_any_sizes_are_those_of_their_own_runs(
-    cube: xr.Dataset, sizes: set[int], seed: int
-) -> None:
-    several = analyse(cube, paper_swap(size=tuple(sizes)), trials=11, seed=seed, workers=1)
-    assert several["size"].values.tolist() == sorted(sizes)
-    for size in sizes:
-        alone = analyse(cube, paper_swap(size=size), trials=11, seed=seed, workers=1)
-        xr.testing.assert_identical(numbers(several.sel(size=[size])), numbers(alone))
-
-
-@given(case=cases(), data=st.data())
-def test_every_size_is_exact(case: Case, data: st.DataObject) -> None:
-    cube = as_cube(case.tables)
-    (largest,) = case.swap.sizes(make_table(cube))
-    sizes = sorted({largest, *data.draw(st.lists(st.integers(1, largest), max_size=3))})
-    drawn = sample_positions(cube, case.swap, case.seed, case.trials)
-    swap = paper_swap(
-        **{**{key: getattr(case.swap, key) for key in case.swap.options()}, "size": tuple(sizes)}
-    )
-    result = analyse(cube, swap, trials=case.trials, seed=case.seed, workers=1)
-    for metric, scores in case.tables.items():
-        for size in sizes:
-            beginnings = [(first[:size], second[:size]) for first, second in drawn]
-            expected = count_swaps(
-                scores, beginnings, Fraction(str(swap.bin_width)), stated_bins(swap)
-            )
-            assert_agrees(result.sel(metric=metric, gain="auto", size=size), expected, swap)
-
-
 def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
     cube = opposed(4, 2)
     drawn = list(product(range(4), repeat=2))
@@ -104,24 +60,6 @@ def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
     assert result["count"].isel(bin=20).values.tolist() == [256, 128]
     np.testing.assert_allclose(result["unique"], [1, 4 * (1 - (3 / 4) ** 2)], rtol=1e-15)
     np.testing.assert_allclose(result["common"], [1 / 4, 4 * (1 - (3 / 4) ** 2) ** 2], rtol=1e-15)
-
-
-@pytest.mark.parametrize("sampling", ["replacement", "independent", "disjoint"])
-def test_overlap_by_size_is_as_expected(sampling: str) -> None:
-    n, sizes, trials = 40, (1, 5, 10, 20), 4000
-    result = analyse(
-        opposed(n, 5), paper_swap(sampling=sampling, size=sizes), trials=trials, seed=9, workers=1
-    )
-    for size in sizes:
-        at = result.sel(size=size)
-        left = n * (1 - 1 / n) ** size
-        unique = n - left if sampling == "replacement" else size
-        common = 0 if sampling == "disjoint" else unique**2 / n
-        # The number of common topics is at most Poisson-like: its variance is below its mean.
-        assert abs(float(at["common"]) - common) <= 5 * math.sqrt(max(common, 1e-12) / trials)
-        assert abs(float(at["unique"]) - unique) <= 5 * math.sqrt(left / (2 * trials)) * (
-            sampling == "replacement"
-        )
 
 
 def test_equal_sizes_are_one_plan() -> None:

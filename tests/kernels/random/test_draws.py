@@ -50,11 +50,17 @@ def designs(draw: st.DrawFn, sampling: Sampling) -> tuple[int, int]:
 
 
 def plain_samples(
-    sampling: Sampling, n_topics: int, size: int, trial: int, seed: int
+    sampling: Sampling,
+    n_topics: int,
+    size: int,
+    trial: int,
+    seed: int,
+    purpose: int = 1,
+    stream: int = 0,
 ) -> list[list[int]]:
     """Draw both samples of one trial with Python's integers: word 2 * draw + half serves a draw of a half."""
-    key = np.array([seed, 2**32 + 1], np.uint64)
-    words = np.random.Philox(key=key, counter=[0, trial, 0, 0]).random_raw(2 * size)
+    key = np.array([seed, 2**32 + purpose], np.uint64)
+    words = np.random.Philox(key=key, counter=[stream << 32, trial, 0, 0]).random_raw(2 * size)
     shared = list(range(n_topics))
     pools = (
         [shared, shared]

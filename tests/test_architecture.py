@@ -91,7 +91,7 @@ NO_FILES = {"statistics", "kernels", "metrics", "collection", "design", "analyse
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""
 FILES = {"io", "os", "pathlib", "glob", "shutil", "tempfile", "gzip", "logging"}
 FUNCTION_LINES, FILE_LINES = 60, 400
-LONG_FILES = {"workflow/inputs.py": 461}
+LONG_FILES: dict[str, int] = {}
 """Files that are longer than `FILE_LINES`, and the most lines they may have."""
 CEILINGS = {
     "analyses": 3_600, "cli": 1_740, "collection": 2_340, "design": 510, "execute": 720,
@@ -100,8 +100,8 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 6204, "cli": 1_900, "collection": 2_735, "execute": 1_360, "ingest": 4_490,
-    "report": 5_285, "statistics": 875, "storage": 2_600, "workflow": 2_565,
+    "analyses": 6204, "cli": 1_900, "collection": 2_735, "execute": 1_215, "ingest": 4_490,
+    "report": 5_140, "statistics": 875, "storage": 2_600, "workflow": 2_384,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

@@ -14,6 +14,7 @@ import yaml
 from scorecube.errors import BadPlan
 from scorecube.execute.clusters import (
     DASK_SETTINGS,
+    ClusterSpec,
     _class_of,
     _job_options,
     choose_cluster,
@@ -33,7 +34,6 @@ FILES = Path(__file__).parents[2] / "cluster"
     ("text", "start"),
     [
         ("clas: x.Y", "{path}: unknown setting 'clas'; nearest: class"),
-        ("# one\nclass: x.Y\nworkers: many", "{path}: workers is 'many'"),
         ("class: x.Y\noptions: 3", "{path}: options is 3; expected settings"),
         ("class: x.Y\ninsecure: perhaps", "{path}: insecure is 'perhaps'"),
         ("class: x.Y\naddress: tcp://here:1", "{path}: a cluster file names"),
@@ -64,20 +64,11 @@ def test_a_class_that_makes_no_cluster_is_refused(settings: dict[str, Any], word
         pass
 
 
-def test_workers_and_memory_of_a_cluster() -> None:
-    jobs = make_spec({
-        "class": "dask_jobqueue.SLURMCluster",
-        "options": {"cores": 4, "processes": 2, "memory": "2GB"},
-        "scale": {"jobs": 3},
-    })  # fmt: skip
-    assert (jobs.threads, jobs.n_processes) == (12, 6)
-    fewer = choose_cluster(jobs, None, 5)
-    assert (fewer.threads, fewer.n_processes) == (5, 3)
-    growing = make_spec({"class": "x.Y", "adapt": {"minimum": 0, "maximum": 7}})
-    assert growing.threads == 7
-    assert choose_cluster(None, None, 3).threads == 3
+def test_the_scheduler_or_a_cluster() -> None:
+    assert choose_cluster(None, None, 3) == ClusterSpec({}, 3)
+    assert choose_cluster(LOCAL, None, 5) == ClusterSpec(LOCAL, 5)
     with pytest.raises(BadPlan) as raised:
-        choose_cluster(jobs, "tcp://127.0.0.1:1", None)
+        choose_cluster(LOCAL, "tcp://127.0.0.1:1", None)
     assert raised.value.option == "scheduler"
 
 
@@ -122,8 +113,7 @@ def submitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_jobs_ask_for_what_their_file_says(submitting: Path) -> None:
     settings = yaml.safe_load((FILES / "slurm.yaml").read_text())
     settings["options"] |= {"queue": "long", "account": "us", "interface": "lo"}
-    spec = make_spec(settings)
-    with _class_of(spec.kind)(**_job_options(spec.options)) as cluster:
+    with _class_of(settings["class"])(**_job_options(settings["options"])) as cluster:
         script = cluster.job_script()
         folder = submitting / "scorecube-runs"
         assert folder.stat().st_mode & 0o777 == 0o700

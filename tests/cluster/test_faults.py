@@ -19,7 +19,7 @@ from scorecube.analyses import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute.clusters import choose_cluster, open_executor
-from scorecube.execute.items import translate_errors
+from scorecube.execute.items import on_cluster
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, open_client, wait_until
@@ -121,7 +121,7 @@ def test_an_encrypted_cluster_listens_on_loopback_and_gives_the_same(
 ) -> None:
     encrypted = {"threads_per_worker": 2, "protocol": "tls://", "security": True}
     file = {"class": "distributed.LocalCluster", "options": encrypted}
-    with open_executor(choose_cluster(file, None, 2)) as executor:
+    with open_executor(choose_cluster(file, None, 1)) as executor:
         assert executor.client is not None
         assert executor.workers == 2
         (worker,) = executor.client.scheduler_info(n_workers=-1)["workers"].values()
@@ -216,5 +216,5 @@ def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
     )  # fmt: skip
     client: Client = Reached()  # type: ignore[assignment]
     message = r"6 workers ended while they computed the same block, the last at tls://10.0.0.7:1"
-    with pytest.raises(ClusterFailed, match=message), translate_errors(client):
+    with pytest.raises(ClusterFailed, match=message), on_cluster(client):
         raise KilledWorker("swap-0", last, 5)

@@ -58,7 +58,7 @@ class Network:
         self.scheduler = f"tls://{self.address['head']}:8786"
         self.profile = folder / "cluster.yaml"
         self.profile.write_text(json.dumps(
-            {"address": self.scheduler, "security": security_of(self.tls), "workers": 2}
+            {"address": self.scheduler, "security": security_of(self.tls)}
         ))  # fmt: skip
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 

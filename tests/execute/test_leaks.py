@@ -19,7 +19,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import SweepFailed
-from scorecube.execute.clusters import make_spec, open_executor
+from scorecube.execute.clusters import choose_cluster, open_executor
 from scorecube.execute.executor import Executor
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -117,13 +117,13 @@ def in_study(
 
 
 def on_processes(study: Study, progress: Callable[..., None]) -> object:
-    with open_executor(make_spec({**LOCAL, "workers": 2})) as executor:
+    with open_executor(choose_cluster(LOCAL, None, 2)) as executor:
         return in_study(study, progress, executor)
 
 
 def on_local_cluster(study: Study, progress: Callable[..., None]) -> object:
     options = {"threads_per_worker": 2, "protocol": "tls://", "security": True}
-    spec = make_spec({"class": "distributed.LocalCluster", "options": options, "workers": 2})
+    spec = choose_cluster({"class": "distributed.LocalCluster", "options": options}, None, 1)
     with open_executor(spec) as executor:
         return in_study(study, progress, executor)
 

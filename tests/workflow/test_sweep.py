@@ -21,9 +21,9 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow import sweep_tasks as module
+from scorecube.workflow import sweep as module
 from scorecube.workflow import tasks
-from scorecube.workflow.sweep_tasks import share
+from scorecube.workflow.sweep import share
 from tests.cluster.lab import open_client
 from tests.conftest import REPO, Cli
 
@@ -264,22 +264,6 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, source: Path) ->
     assert cube.score.sel(run="a", topic="2").item() == 0.85
     os.utime(file)  # touched, and the same
     assert "0 new results, 1 stored before" in scorecube("sweep", source).succeeded().stderr
-
-
-def test_files_that_are_taken_out_are_named(scorecube: Cli, source: Path) -> None:
-    scores = source.parent / "scores"
-    scores.mkdir()
-    for name in ("AP.csv", "RR.csv"):
-        (scores / name).write_text((source.parent / "c.csv").read_text())
-    source.write_text(source.read_text().replace("c.csv", "scores"))
-    scorecube("sweep", source).succeeded()
-    (scores / "RR.csv").unlink()
-    for _ in range(2):
-        said = scorecube("sweep", source).succeeded().stderr
-        assert "c: note: metric RR no longer in its source" in said
-    scorecube("sweep", source, "--replace").succeeded()
-    cube = sc.open_study(source.parent / "out.zarr")["c"].cube
-    assert cube.metric.values.tolist() == ["AP"]
 
 
 # Parts

@@ -63,8 +63,7 @@ def run_analysis(
     from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import parse_memory
     from scorecube.storage import exists, open_study, pairs_as_labels
-    from scorecube.workflow.estimates import needs_of_tasks
-    from scorecube.workflow.tasks import plan_in_study
+    from scorecube.workflow.tasks import needs_of_tasks, plan_in_study
 
     memory = None if values["memory"] is None else parse_memory(values["memory"])
     cluster = choose_cluster(values["cluster"], values["scheduler"], values["workers"])
@@ -85,8 +84,8 @@ def run_analysis(
     if values["dry_run"]:
         for task, need in zip(pending, needs, strict=True):
             trials = f"{counted(task.plan.trials, 'trial')} " if analysis.resamples else ""
-            where = f"{trials}on {counted(cluster.threads, 'worker')}"
-            notify(f"{subject(task)}: {where}; {need.text()}")
+            where = "the cluster" if cluster.is_remote else counted(cluster.threads, "worker")
+            notify(f"{subject(task)}: {trials}on {where}; {need.text()}")
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:

@@ -43,9 +43,8 @@ def sweep(
     from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.storage import open_study
+    from scorecube.workflow.sweep import run_sweep, sources_of, status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
-    from scorecube.workflow.sweep_sources import sources_of
-    from scorecube.workflow.sweep_tasks import run_sweep, status_of, tasks_of
 
     if init:
         write_example(file)

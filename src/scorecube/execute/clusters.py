@@ -4,7 +4,10 @@ A cluster file names a class of dask clusters with its options, or an address:
 
     class: dask_jobqueue.SLURMCluster
     options: {cores: 4, memory: 8GB, walltime: "04:00:00"}
-    scale: {jobs: 8}
+    scale: {jobs: 8}                      # or adapt: {minimum_jobs: 1, maximum_jobs: 100}
+
+    address: tls://host:8786              # or a scheduler file of dask
+    security: {tls_ca_file: ca.crt, ...}  # arguments of distributed.Security
 
 Whoever reaches a scheduler's port can run any code: what is started listens on loopback, or asks
 for certificates of this run (dask's `security: true`), unless a file says `insecure: true`.
@@ -18,36 +21,27 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan, nearest, option
 from scorecube.execute.executor import Executor, default_workers
-from scorecube.execute.versions import PACKAGES, check_versions, own_versions
 from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
 
-SETTING_TYPES = {
-    **dict.fromkeys(("options", "scale", "adapt", "security"), Mapping),
-    "class": str,
-    "address": str,
-    "insecure": bool,
-    "workers": int,
-}
+SETTINGS = ("class", "options", "scale", "adapt", "address", "security", "insecure")
 """Of a cluster file."""
-ANY_PORT = "127.0.0.1:0"
-"""Address of dask's pages, which know no certificates, unless options name another."""
+TEXTS, FLAGS = ("class", "address"), ("insecure",)
+PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+"""Dask's pages, which know no certificates."""
 CLOSE_SECONDS = 2.0
-"""Longest wait for a running scheduler to say goodbye."""
-RUNS = "scorecube-runs"
-"""Folder of certificates and logs of jobs, in the current one, on a file system of all nodes."""
+"""Longest wait for a running scheduler to say goodbye; it may be frozen."""
 DASK_SETTINGS = {
     "distributed.comm.timeouts.tcp": "20s",
     "distributed.comm.timeouts.connect": "20s",
@@ -63,75 +57,43 @@ DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "dis
 LOGGER = logging.getLogger("scorecube")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterSpec:
-    """Threads of this process if neither `kind` nor `address` is given, else a cluster.
+class ClusterSpec(NamedTuple):
+    """Threads of this process, or with settings of a cluster file so many worker processes of it.
 
-    kind: Import path of a class of dask clusters, such as ``distributed.LocalCluster``.
-    options: Arguments of the class.
-    scale, adapt: Arguments of its method of that name: a fixed number of workers, or one that
-        follows the work.
-    address: Of a running scheduler, such as ``tls://host:8786``, or a scheduler file of dask.
-    security: Arguments of `distributed.Security`, for a running scheduler.
-    insecure: Allow ports that other machines can reach without certificates.
-    workers: Blocks at a time, instead of what the file says.
+    workers: None for one thread a core, or for as many as the file says.
     """
 
-    kind: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    scale: Mapping[str, Any] = field(default_factory=dict)
-    adapt: Mapping[str, Any] = field(default_factory=dict)
-    address: str = ""
-    security: Mapping[str, Any] = field(default_factory=dict)
-    insecure: bool = False
+    settings: Mapping[str, Any] = {}
     workers: int | None = None
 
     @property
     def is_remote(self) -> bool:
         """Whether blocks are computed by other processes than this one."""
-        return bool(self.kind or self.address)
-
-    @property
-    def n_processes(self) -> int:
-        """Largest number of worker processes, as far as the file says it."""
-        if self.workers is not None:
-            return -(-self.workers // self.threads_each)
-        said = {**self.options, **self.scale, **self.adapt}
-        jobs = said.get("maximum_jobs", said.get("jobs"))
-        if jobs:
-            return int(jobs) * int(said.get("processes", 1))
-        return int(said.get("maximum", said.get("n", said.get("n_workers"))) or default_workers())
-
-    @property
-    def threads_each(self) -> int:
-        """Blocks that a worker process computes at a time."""
-        cores = int(self.options.get("cores", 1)) // int(self.options.get("processes", 1))
-        return int(self.options.get("threads_per_worker") or cores or 1)
+        return bool(self.settings)
 
     @property
     def threads(self) -> int:
-        """Blocks that are computed at a time, as far as the file says it."""
-        return self.workers or self.n_processes * self.threads_each
+        """Blocks that are computed at a time in this process."""
+        return self.workers or default_workers()
 
     def check_protected(self) -> None:
         """Refuse ports that other machines can reach without certificates (BadPlan)."""
-        if self.insecure or not self.is_remote:
+        settings, options = self.settings, self.settings.get("options", {})
+        kind, address = settings.get("class", ""), settings.get("address", "")
+        if settings.get("insecure"):
             return
-        if self.address:
-            address = urlsplit(self.address)
-            if address.scheme == "tcp" and not is_loopback(address.hostname or ""):
-                raise BadPlan(
-                    f"{self.address} is not on this machine and its connections are not encrypted: "
-                    "others on the network could run code on both sides. Start the scheduler with "
-                    "certificates and give its tls:// address, or set 'insecure: true'"
-                )
-            return
-        default = "127.0.0.1" if self.kind.endswith("LocalCluster") else ""
-        host = str(self.options.get("host") or default)
-        encrypted = str(self.options.get("protocol", "")).startswith("tls")
-        if not (encrypted or is_loopback(host) or self.options.get("interface") == "lo"):
+        server, protocol = urlsplit(address), str(options.get("protocol"))
+        if server.scheme == "tcp" and not is_loopback(server.hostname or ""):
             raise BadPlan(
-                f"{self.kind} would let everybody who reaches this machine run code as you; set "
+                f"{address} is not on this machine and its connections are not encrypted: "
+                "others on the network could run code on both sides. Start the scheduler with "
+                "certificates and give its tls:// address, or set 'insecure: true'"
+            )
+        host = options.get("host") or ("localhost" if kind.endswith("LocalCluster") else "")
+        is_local = is_loopback(str(host)) or options.get("interface") == "lo"
+        if kind and not (is_local or protocol.startswith("tls")):
+            raise BadPlan(
+                f"{kind} would let everybody who reaches this machine run code as you; set "
                 "'protocol: tls://' and 'security: true' in its options, a host on loopback, or "
                 "'insecure: true'"
             )
@@ -146,12 +108,8 @@ def choose_cluster(
 
     cluster: A specification, the content of a cluster file, or its path.
     scheduler: Address of a running scheduler, or a scheduler file of dask.
-    workers: Blocks at a time, instead of what the file says.
+    workers: Threads, or worker processes instead of what the file says.
     """
-    if isinstance(cluster, Mapping):
-        cluster = make_spec(cluster)
-    elif isinstance(cluster, str | os.PathLike):
-        cluster = read_spec(cluster)
     if scheduler is not None:
         if cluster is not None or not scheduler.strip():
             raise BadPlan(
@@ -159,9 +117,12 @@ def choose_cluster(
                 f"tcp://host:8786, without {option('cluster')}; leave one of them out",
                 option="scheduler",
             )
-        cluster = ClusterSpec(address=scheduler)
-    spec = cluster or ClusterSpec()
-    return spec if workers is None else replace(spec, workers=workers, adapt={})
+        cluster = {"address": scheduler}
+    if isinstance(cluster, str | os.PathLike):
+        cluster = read_spec(cluster)
+    elif not isinstance(cluster, ClusterSpec):
+        cluster = make_spec(cluster) if cluster else ClusterSpec()
+    return cluster if workers is None else cluster._replace(workers=workers)
 
 
 def read_spec(path: str | os.PathLike[str]) -> ClusterSpec:
@@ -182,17 +143,16 @@ def read_spec(path: str | os.PathLike[str]) -> ClusterSpec:
 def make_spec(settings: Mapping[str, Any], where: str = "the cluster") -> ClusterSpec:
     """Return the specification of the content of a cluster file (BadPlan for another one)."""
     for key, value in settings.items():
-        expected = SETTING_TYPES.get(key)
-        if expected is None:
-            near = nearest(str(key), list(SETTING_TYPES), 3)
+        if key not in SETTINGS:
+            near = nearest(str(key), list(SETTINGS), 3)
             raise BadPlan(f"{where}: unknown setting {key!r}; nearest: {near}")
-        if not isinstance(value, expected):
-            word = "settings" if expected is Mapping else expected.__name__
+        kind: type = str if key in TEXTS else bool if key in FLAGS else Mapping
+        if not isinstance(value, kind):
+            word = "settings" if kind is Mapping else kind.__name__
             raise BadPlan(f"{where}: {key} is {value!r:.60}; expected {word}")
     if ("class" in settings) == ("address" in settings):
         raise BadPlan(f"{where}: a cluster file names a class of dask clusters, or an address")
-    others = {key: value for key, value in settings.items() if key != "class"}
-    return ClusterSpec(kind=settings.get("class", ""), **others)
+    return ClusterSpec(settings)
 
 
 @contextmanager
@@ -202,54 +162,64 @@ def open_executor(spec: ClusterSpec) -> Iterator[Executor]:
     if not spec.is_remote:
         yield Executor(workers=spec.threads)
         return
+    with ExitStack() as stack:
+        _settle(stack)
+        client = _connected(spec, stack) if "address" in spec.settings else _started(spec, stack)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        count = sum(worker["nthreads"] for worker in workers)  # jobs of a queue come later
+        yield Executor(client, count or spec.threads)
+
+
+def _settle(stack: ExitStack) -> None:
+    """Set dask's settings and its folder, and keep its tracebacks out of the log."""
     import dask
     import distributed  # noqa: F401  # before the settings: its defaults would be removed with them
 
-    said, parent = dask.config.collect(), dask.config.get("temporary-directory", None)
+    config, parent = dask.config.collect(), dask.config.get("temporary-directory", None)
     settings = {
         key: value
         for key, value in DASK_SETTINGS.items()
-        if dask.config.get(key, None, config=said) is None
+        if dask.config.get(key, None, config) is None
     }
-    with (
-        # dask imports from its scratch folder, so nobody else may write there (mode 0700).
-        tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as scratch,
-        dask.config.set({**settings, "temporary-directory": scratch}),
-        _quiet(),
-        ExitStack() as stack,
-    ):
-        client = _connected(spec, stack) if spec.address else _started(spec, stack)
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        count = sum(worker["nthreads"] for worker in workers) if spec.address else 0
-        yield Executor(client, spec.workers or count or spec.threads)
+    # dask imports from its scratch folder, so nobody else may write there (mode 0700).
+    folder = tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True)
+    settings["temporary-directory"] = stack.enter_context(folder)
+    stack.enter_context(dask.config.set(settings))
+    for logger in map(logging.getLogger, DASK_LOGGERS):
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
 
 
 def _started(spec: ClusterSpec, stack: ExitStack) -> Client:
     """Start a cluster, and return its client."""
     from distributed import Client
 
-    kind, options = _class_of(spec.kind), dict(spec.options)
-    jobs = hasattr(kind, "job_cls")
-    if jobs:
-        options = _job_options(options)
-    elif spec.kind.endswith("LocalCluster"):
-        pages = {"scheduler_kwargs": {"dashboard": False}, "dashboard_address": ANY_PORT}
+    path, options = spec.settings["class"], dict(spec.settings.get("options", {}))
+    adapt = {} if spec.workers else spec.settings.get("adapt", {})
+    scale = {"n": spec.workers} if spec.workers else spec.settings.get("scale", {})
+    kind = _class_of(path)
+    refusals, is_queue = list[str](), hasattr(kind, "job_cls")
+    if is_queue:
+        options = {**_job_options(options), "job_cls": _noting_refusals(kind.job_cls, refusals)}
+    elif path.endswith("LocalCluster"):
+        pages = {"scheduler_kwargs": PAGES, "dashboard_address": PAGES["dashboard_address"]}
         options = {**({} if "dashboard_address" in options else pages), **options}
-        options["n_workers"] = spec.adapt.get("minimum", spec.n_processes)
+        if spec.workers or "minimum" in adapt:
+            options["n_workers"] = spec.workers or adapt["minimum"]
     try:
         with _interrupts_blocked():
             cluster = stack.enter_context(kind(**options))
     except (TypeError, ValueError, OSError, RuntimeError) as error:
         while error.__cause__ is not None:
             error = error.__cause__  # type: ignore[assignment]
-        raise BadPlan(f"{spec.kind} does not start with its options: {error}") from None
-    if jobs:
-        _submit(spec, cluster)
-    elif spec.adapt:
-        cluster.adapt(**spec.adapt)
-    elif spec.scale or spec.workers:
-        cluster.scale(**({"n": spec.n_processes} if spec.workers else spec.scale))
-    if "dashboard_address" in spec.options:
+        raise BadPlan(f"{path} does not start with its options: {error}") from None
+    if is_queue:
+        _submit(cluster, scale, adapt, refusals)
+    elif adapt:
+        cluster.adapt(**adapt)
+    elif scale:
+        cluster.scale(**scale)
+    if "dashboard_address" in spec.settings.get("options", {}):
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
     return stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-any-return]
 
@@ -269,91 +239,89 @@ def _class_of(path: str) -> Any:
 
 
 def _job_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of jobs of dask-jobqueue, with certificates and logs in one folder."""
-    folder = Path(options.get("shared_temp_directory", RUNS)).expanduser().absolute()
+    """Return the options of jobs of dask-jobqueue, with certificates and logs in one folder.
+
+    The folder is on a file system of all nodes; ``scorecube-runs`` in the current one by default.
+    """
+    name = options.get("shared_temp_directory", "scorecube-runs")
+    folder = Path(name).expanduser().absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pages = {"dashboard": False, "dashboard_address": ANY_PORT}
+    pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
     return {
         "log_directory": str(folder),
-        "worker_extra_args": ["--no-dashboard", "--dashboard-address", ANY_PORT],
+        "worker_extra_args": pages,
         **options,
         "shared_temp_directory": str(folder),
-        "scheduler_options": pages | dict(options.get("scheduler_options", {})),
+        "scheduler_options": PAGES | dict(options.get("scheduler_options", {})),
     }
 
 
-def _submit(spec: ClusterSpec, cluster: Any) -> None:
-    """Submit the first jobs; lost ones are replaced (BadPlan with what the queue says)."""
+def _noting_refusals(kind: Any, refusals: list[str]) -> Any:
+    """Return a class of jobs that notes what the queue says when it refuses one."""
     from distributed.core import Status
 
-    n_jobs = -(-spec.n_processes // int(spec.options.get("processes", 1)))
-    limits = {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **spec.adapt}
-    # As `scale` does, whose own submission would only log what is refused.
-    for _ in range(max(int(limits["minimum_jobs"]), 1)):
-        cluster.worker_spec.update(cluster.new_worker_spec())
-    try:
-        cluster.sync(cluster._correct_state)
-    except (RuntimeError, ValueError, OSError) as error:
-        for job in cluster._created:
-            if job.status is Status.created:
-                job.status = Status.failed  # as the cluster wants it when it closes
-        text = str(error).partition("stderr:")[2] or str(error)
+    class Job(kind):  # type: ignore[misc]
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except (RuntimeError, ValueError, OSError) as error:
+                self.status = Status.failed
+                refusals.append(str(error).partition("stderr:")[2] or str(error))
+                raise
+
+    return Job
+
+
+def _submit(
+    cluster: Any, scale: Mapping[str, Any], adapt: Mapping[str, Any], refusals: list[str]
+) -> None:
+    """Submit the first jobs; lost ones are replaced (BadPlan with what the queue says)."""
+
+    async def submitted() -> None:
+        with suppress(Exception):  # the job notes it
+            await cluster
+
+    cluster.scale(**(scale or {"jobs": max(int(adapt.get("minimum_jobs", 1)), 1)}))
+    cluster.sync(submitted)
+    if refusals:
         raise BadPlan(
-            f"{spec.kind}: a job was refused: {' '.join(text.split())}; correct the cluster file "
-            "and run the same command again"
-        ) from None
-    cluster.adapt(**limits)
+            f"a job was refused: {' '.join(refusals[0].split())}; correct the cluster file and run "
+            "the same command again"
+        )
+    n_jobs = len(cluster.worker_spec)
+    cluster.adapt(**{"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **adapt})
 
 
 def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
-    """Connect to a running scheduler; refuse other versions there."""
+    """Connect to a running scheduler; refuse another version of dask there."""
     from distributed import Client, Security
 
-    place = {"scheduler_file" if spec.address.endswith(".json") else "address": spec.address}
-    security, here = None, version("distributed")
-    if spec.security or spec.address.startswith("tls:"):
-        security = Security(**{"require_encryption": True, **spec.security})
+    address, chosen = spec.settings["address"], spec.settings.get("security", {})
+    here = version("distributed")
+    place = {"scheduler_file" if address.endswith(".json") else "address": address}
     try:
-        if security and security.get_connection_args("client").get("ssl_context") is None:
-            raise ValueError("no certificate of this program")
+        security = Security(**{"require_encryption": address.startswith("tls:"), **chosen})
         client: Client = Client(**place, security=security, set_as_default=False)
         stack.callback(_close, client)
-        asked: Any = client.get_versions(packages=list(PACKAGES))
+        versions: Any = client.get_versions()
     except (OSError, ValueError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
-            f"cannot connect to the dask scheduler at {spec.address} ({error}); it needs "
+            f"cannot connect to the dask scheduler at {address} ({error}); it needs "
             f"distributed {here} as this program, and a tls:// address needs certificates, which a "
             "cluster file names under security"
         ) from None
-    there = asked["scheduler"]["packages"]["distributed"]
+    there = versions["scheduler"]["packages"]["distributed"]
     if there != here:
         raise BadPlan(
-            f"the dask scheduler at {spec.address} has distributed {there}, this program {here}; "
+            f"the dask scheduler at {address} has distributed {there}, this program {here}; "
             "start it in the same environment"
         )
-    for worker, answer in sorted(asked["workers"].items()):
-        packages = {name: answer["packages"].get(name) or "none" for name in PACKAGES}
-        check_versions(worker, own_versions() | packages)
     return client
 
 
 def _close(client: Client) -> None:
-    """Close a client, whose scheduler may be frozen."""
     with suppress(TimeoutError):
         client.close(timeout=CLOSE_SECONDS)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep dask's tracebacks out of the log: the error that ends a run reports a loss once."""
-    levels = {name: logging.getLogger(name).level for name in DASK_LOGGERS}
-    try:
-        for name in DASK_LOGGERS:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
 
 
 @contextmanager

@@ -10,13 +10,11 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scorecube.errors import ClusterFailed
-from scorecube.execute.executor import unreported
 from scorecube.execute.versions import check_versions, own_versions
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ RETRIES = 2
 """Further attempts for an item whose call raised an error, such as one of a file system."""
 GROUP = 8
 """Results that a task combines."""
-RESUME_HINT = "Recorded blocks are kept; rerun the same command to resume"
 
 
 def run_items(
@@ -47,10 +44,15 @@ def run_items(
     name: Of the tasks, on dask's pages.
     """
     if client is not None:
-        with translate_errors(client):
-            tasks = _submit(client, function, items, name)
-            place = {future.key: position for position, future in enumerate(tasks)}
-            _take_all(client, tasks, lambda future, value: on_result(place[future.key], value))
+        from distributed import as_completed
+
+        with on_cluster(client) as futures:
+            futures += _submit(client, function, items, name)
+            place = {future.key: position for position, future in enumerate(futures)}
+            for future, value in as_completed(futures, loop=client.loop, with_results=True):
+                _refuse_lost(future)
+                on_result(place[future.key], value)
+                future.release()
     elif 1 in (workers, len(items)):
         for position, item in enumerate(items):
             on_result(position, function(item))
@@ -72,42 +74,21 @@ def reduce_items(
     combine: Returns several results as one; importable by its name.
     on_done: Called with the position of each item that is computed; its result stays there.
     """
-    with translate_errors(client):
+    from distributed import as_completed
+
+    with on_cluster(client) as futures:
         tasks = level = _submit(client, function, items, name)
         place = {future.key: position for position, future in enumerate(tasks)}
+        futures += tasks
         while len(level) > 1:
             groups = [level[low : low + GROUP] for low in range(0, len(level), GROUP)]
             level = [client.submit(combine, group, pure=False) for group in groups]
-        _take_all(
-            client,
-            tasks,
-            lambda future, _: on_done(place[future.key]),
-            with_results=False,
-            release=level is not tasks,
-        )
-        total: list[Any] = []
-        _take_all(client, level, lambda _, value: total.append(value))
-        return total[0]
-
-
-def call_all(
-    client: Client | None,
-    function: Callable[[Any], Any],
-    items: Sequence[Any],
-    progress: Callable[[int, int], None] | None = None,
-    workers: int = 1,
-) -> list[Any]:
-    """Return what a function returns for every item, in their order."""
-    results: dict[int, Any] = {}
-    report = progress or unreported
-
-    def keep(position: int, result: Any) -> None:
-        results[position] = result
-        report(len(results), len(items))
-
-    report(0, len(items))
-    run_items(client, function, items, keep, workers=workers)
-    return [results[position] for position in range(len(items))]
+        for future in as_completed(tasks, loop=client.loop):
+            _refuse_lost(future)
+            on_done(place[future.key])
+            if level is not tasks:
+                future.release()
+        return level[0].result()
 
 
 def _on_threads(
@@ -115,24 +96,23 @@ def _on_threads(
 ) -> None:
     from dask.threaded import get
 
-    lock, over = Lock(), False
+    lock, is_over = Lock(), False
 
     def call(position: int) -> None:  # returns nothing, as dask keeps results until the end
-        nonlocal over
+        nonlocal is_over
         result = function(items[position])
         with lock:
-            if not over:
-                over = True  # after a failure, no other result is taken
+            if not is_over:
+                is_over = True  # after a failure, no other result is taken
                 on_result(position, result)
-                over = False
+                is_over = False
 
-    positions = range(len(items))
-    calls = {position: (partial(call, position),) for position in positions}
+    calls = {str(position): (call, position) for position in range(len(items))}
     try:
-        get(calls, list(positions), num_workers=workers)
+        get(calls, list(calls), num_workers=workers)
     finally:
         with lock:  # after an error, calls that have begun end on their own
-            over = True
+            is_over = True
 
 
 def _submit(
@@ -145,15 +125,13 @@ def _submit(
     """
     import dask
 
-    run = uuid4().hex[:8]
-    keys = [(f"{name}-{run}", str(position)) for position in range(len(items))]
-    if items and isinstance(items[0], tuple):
-        keys = [(f"{name}-{run}", "-".join(map(str, item))) for item in items]
+    run = f"{name}-{uuid4().hex[:8]}"
+    words = ["-".join(map(str, item)) if isinstance(item, tuple) else None for item in items]
+    keys = [(run, word or str(position)) for position, word in enumerate(words)]
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
         shared = client.submit(_identity, function, pure=False, retries=RETRIES)
-        versions = own_versions()
         return client.map(
-            checked, items, key=keys, function=shared, versions=versions, retries=RETRIES
+            checked, items, key=keys, function=shared, versions=own_versions(), retries=RETRIES
         )
 
 
@@ -171,53 +149,33 @@ def checked(item: Any, function: Callable[[Any], Any], versions: dict[str, str])
     return function(item)
 
 
-def _take_all(
-    client: Client,
-    futures: Sequence[Future[Any]],
-    take: Callable[[Future[Any], Any], None],
-    *,
-    with_results: bool = True,
-    release: bool = True,
-) -> None:
-    """Take futures with their values as they finish; cancel the others after a failure."""
-    from distributed import as_completed
-
-    options = {"loop": client.loop, "with_results": with_results, "raise_errors": False}
-    try:
-        for finished in as_completed(futures, **options):
-            future, value = finished if with_results else (finished, None)
-            if future.status != "finished":  # all are cancelled when the scheduler is lost
-                raise _readable(future.exception() or CancelledError())
-            take(future, value)
-            if release:
-                future.release()
-    except BaseException:
-        with suppress(Exception):  # a lost scheduler has nothing to cancel
-            client.cancel(list(futures))
-        raise
-
-
-def _readable(error: BaseException) -> BaseException:
-    """Return the error of a task; of a worker that cannot load what it was sent, a message."""
-    unknown = isinstance(error, ImportError) and (error.name or "").startswith("scorecube")
-    unknown |= isinstance(error, AttributeError) and "Can't get attribute" in str(error)
-    if not unknown:
-        return error
-    return ClusterFailed(
-        f"a worker cannot load what it was sent ({_last_line(error)}): start workers in the "
-        f"environment of this program. {RESUME_HINT}"
-    )
+def _refuse_lost(future: Future[Any]) -> None:
+    """Raise the error of a task that failed; all are cancelled when the scheduler is lost."""
+    if future.status != "finished":
+        raise future.exception() or CancelledError()
 
 
 @contextmanager
-def translate_errors(client: Client) -> Iterator[None]:
-    """Raise errors of a lost cluster as `ClusterFailed`, with the cause."""
+def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
+    """Yield a list of futures that are cancelled after a failure.
+
+    Raises
+    ------
+    ClusterFailed
+        In place of errors of a lost cluster, and of workers without this package.
+    """
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
     where = client.scheduler.address if client.scheduler is not None else "an unknown address"
+    futures: list[Future[Any]] = []
     try:
-        yield
+        try:
+            yield futures
+        except BaseException:
+            with suppress(Exception):  # a lost scheduler has nothing to cancel
+                client.cancel(futures)
+            raise
     except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
         message = f"the dask scheduler at {where} was lost ({_last_line(error)})"
     except KilledWorker as error:
@@ -228,9 +186,17 @@ def translate_errors(client: Client) -> Iterator[None]:
         )
     except (NoWorkerError, NoValidWorkerError) as error:
         message = f"the dask scheduler at {where} had no worker for {error.timeout:,.0f} s"
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
+            raise
+        message = (
+            f"a worker cannot load what it was sent ({_last_line(error)}): start workers in the "
+            "environment of this program"
+        )
     else:
         return
-    raise ClusterFailed(f"{message}. {RESUME_HINT}") from None
+    hint = "Recorded blocks are kept; rerun the same command to resume"
+    raise ClusterFailed(f"{message}. {hint}") from None
 
 
 def _last_line(error: BaseException) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
-from scorecube.execute.blocks import Block, Interval
+from scorecube.execute.blocks import Combined
 
 BLOCK_SECONDS = 0.5
-"""Target duration: long compared with scheduling and recording a block, short compared with a
-run."""
+"""Long compared with scheduling and recording a block, short compared with a run."""
 INLINE_SECONDS = 0.4
 """Shorter work is one block, without a scheduler and without records: importing dask takes as
 long."""
@@ -47,21 +45,15 @@ class Timing(NamedTuple):
         return max(1, int(least), min(int(target / self.unit), shared))
 
 
-def time_first_blocks(
-    interval: Interval, function: Callable[[Interval], Block], take: Callable[[Block], None]
-) -> Timing:
-    """Compute the first units of an interval, and return how long others take.
-
-    function: Computes a block.
-    take: Takes the blocks that are computed.
-    """
+def time_first_blocks(combined: Combined) -> Timing:
+    """Compute the first units of the first gap, and return how long others take."""
     timings: list[tuple[int, float]] = []
-    (start, stop), length = interval, 1
+    (start, stop), length = combined.gaps()[0], 1
     while start < stop:
         begin, length = time.perf_counter(), min(length, stop - start)
-        block = function((start, start + length))
+        block = combined.compute((start, start + length))
         timings.append((length, time.perf_counter() - begin))
-        take(block)
+        combined.take(block)
         start += length
         timed = timings[1:]  # the first block loads or compiles kernels
         if len(timed) > 1 and timed[-1][1] >= TIMED_SECONDS:

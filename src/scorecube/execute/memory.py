@@ -1,4 +1,4 @@
-"""Memory: parsing sizes, the default limit, and what a plan needs.
+"""Memory: sizes, the default limit, and what a plan needs.
 
 A limit is the largest resident size of the process: the program, loaded data, blocks and results.
 """
@@ -10,9 +10,9 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,25 +67,18 @@ def _control_group_limits() -> Iterator[int]:
     """Yield the memory limits of the control groups of this process and of all above them.
 
     Containers see their own group as the root; jobs of SLURM have groups below the root, each of
-    which may have a limit.
+    which may have a limit. No folder: the root of a container is not the machine's.
     """
-    try:
-        lines = OWN_GROUPS.read_text().splitlines()
-    except OSError:
-        return
+    lines = OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if not controllers:  # version 2
-            folder, name = CONTROL_GROUPS, "memory.max"
-        elif "memory" in controllers.split(","):  # version 1
-            folder, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
-        else:
+        if controllers and "memory" not in controllers.split(","):
             continue
+        file = "memory/{}/memory.limit_in_bytes" if controllers else "{}/memory.max"  # version 1, 2
         group = PurePosixPath(path.lstrip("/"))
         for above in (group, *group.parents):
-            # No such folder: the root of a container is not the machine's. No number: no limit.
             with suppress(OSError, ValueError):
-                yield int((folder / above / name).read_text())
+                yield int((CONTROL_GROUPS / file.format(above)).read_text())
 
 
 def resident_bytes() -> int:
@@ -99,43 +92,25 @@ def resident_bytes() -> int:
 def program_bytes() -> float:
     """Return the memory of this process without any work: program, loaded data, and kernels."""
     if resident_bytes() > RELEASED_BYTES:
-        release_memory()
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)  # glibc keeps much of what is freed
     import_module("numba")  # takes memory, too
     return float(resident_bytes() + KERNEL_BYTES)
 
 
-def release_memory() -> None:
-    """Return freed memory to the system, much of which glibc would keep."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-def _size(n_bytes: float) -> str:
-    """Return a size in decimal units, as limits are stated."""
-    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e10 else f"{n_bytes / 1e9:,.1f} GB"
-
-
-@dataclass(frozen=True)
-class Needs:
+class Needs(NamedTuple):
     """What a plan needs at once, in bytes.
 
     program: The process without work.
-    held: Tables, and the combined parts of blocks.
-    block: A block while it is computed, and while it is combined.
-    workers: Blocks that are computed at a time.
+    computing: Tables, combined parts, and the blocks of all workers, until the result is made.
     result: The combined parts and the result.
+    workers: Blocks that are computed at a time.
     """
 
     program: float
-    held: float
-    block: float
-    workers: int
+    computing: float
     result: float
-
-    @property
-    def computing(self) -> float:
-        """Memory until the result is made, beside that of the program."""
-        return self.held + self.workers * self.block
+    workers: int
 
     @property
     def storing(self) -> float:
@@ -149,8 +124,8 @@ class Needs:
 
     def text(self) -> str:
         """Return what is needed, for the terminal."""
-        in_all, result = self.peak / 2**20, self.result / 2**20
-        return f"about {in_all:,.0f} MiB in all, {result:,.0f} MiB of it for the result"
+        peak, result = self.peak / 2**20, self.result / 2**20
+        return f"about {peak:,.0f} MiB in all, {result:,.0f} MiB of it for the result"
 
     def check(self, allowed: float | None) -> None:
         """Raise BadPlan for more than is allowed; `default_memory` for None."""
@@ -164,6 +139,11 @@ class Needs:
                 f"or {option('workers')}, or raise {option('memory')}",
                 option="memory",
             )
+
+
+def _size(n_bytes: float) -> str:
+    """Return a size in decimal units, as limits are stated."""
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e10 else f"{n_bytes / 1e9:,.1f} GB"
 
 
 def needs_of(prepared: PreparedPlan, workers: int, program: float | None = None) -> Needs:
@@ -182,12 +162,12 @@ def needs_of(prepared: PreparedPlan, workers: int, program: float | None = None)
         else:
             of_block += part.array.nbytes * (1 + n_groups)
     combined = float(of_units + of_block)
+    # A table has its scores, and these on the grid; each of n groups leaves out an n-th.
+    held = 2.0 * table.nbytes * max(n_groups - 1, 1) + combined
     program = program_bytes() if program is None else program
     return Needs(
         program=program + (0 if is_loaded(cube) else cube[SCORE].nbytes),
-        # A table has its scores, and these on the grid; each of n groups leaves out an n-th.
-        held=2.0 * table.nbytes * max(n_groups - 1, 1) + combined,
-        block=analysis.block_bytes(table) + 2.0 * of_block,
-        workers=workers,
+        computing=held + workers * (analysis.block_bytes(table) + 2.0 * of_block),
         result=combined + analysis.result_bytes(table, combined),
+        workers=workers,
     )

@@ -20,10 +20,10 @@ from scorecube.analyses.plan import PreparedPlan
 from scorecube.analyses.protocol import totals_of
 from scorecube.execute.blocks import Block, Combined, Compute, Interval, combine
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, unreported
-from scorecube.execute.items import reduce_items, run_items, translate_errors
+from scorecube.execute.items import on_cluster, reduce_items, run_items
 from scorecube.execute.lengths import INLINE_SECONDS, time_first_blocks
 from scorecube.execute.memory import needs_of
-from scorecube.storage import BlockStore, gaps
+from scorecube.storage import BlockStore
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -52,112 +52,70 @@ def run(
     BadPlan
         The plan needs more memory than is allowed; the message has both numbers.
     """
-    started = time.time()
+    started, plan, table = time.time(), prepared.plan, prepared.table
     # Workers of a cluster have limits of their own.
     needs_of(prepared, 0 if executor.client else executor.workers).check(executor.memory)
-    work = _Work(prepared, executor, progress or unreported)
+    compute = Compute(plan.analysis, table, prepared.declared)
+    combined = Combined(compute, prepared.n_units, progress or unreported)
     if blocks is not None:
-        work.read(blocks)
-    work.compute(blocks, block_units)
-    plan = prepared.plan
-    totals = totals_of(plan.analysis, prepared.table, work.combined.arrays)
-    result = plan.analysis.result(prepared.table, totals)
+        _add_recorded(combined, blocks)
+    combined.note()
+    if combined.done and block_units is None:  # as long as those that are recorded
+        block_units = max(stop - start for start, stop in combined.done)
+    if block_units is None and combined.n_left:
+        timing = time_first_blocks(combined)
+        if timing.seconds(combined.n_left) <= INLINE_SECONDS:
+            for interval in combined.gaps():  # short work is faster to repeat than to record
+                combined.take(compute(interval))
+        block_units = timing.length(combined.n_left, executor.workers)
+    if pending := combined.gaps(block_units):
+        _compute(combined, pending, executor, blocks)
+    totals = totals_of(plan.analysis, table, combined.arrays)
+    result = plan.analysis.result(table, totals)
     result.attrs |= provenance(prepared, started)
     return result
 
 
-class _Work:
-    """The blocks of a plan, of which some are done.
+def _add_recorded(combined: Combined, blocks: BlockStore) -> None:
+    declared = combined.compute.declared
+    for segment in blocks.valid_segments(declared, combined.n_units):
+        arrays = segment.arrays
+        parts = {name: declared[name]._replace(array=array) for name, array in arrays.items()}
+        combined.add(Block(((segment.start, segment.stop),), parts), "recorded")
+        combined.done.append((segment.start, segment.stop))
 
-    prepared, executor: As of `run`.
-    progress: Takes the units that are done, and all.
-    """
 
-    def __init__(self, prepared: PreparedPlan, executor: Executor, progress: Progress) -> None:
-        self.prepared, self.executor, self.progress = prepared, executor, progress
-        self.function = Compute(prepared.plan.analysis, prepared.table, prepared.declared)
-        self.combined = Combined(self.function, prepared.n_units)
-        self.done: list[Interval] = []
-
-    @property
-    def n_done(self) -> int:
-        """Number of units that are done."""
-        return sum(stop - start for start, stop in self.done)
-
-    def read(self, blocks: BlockStore) -> None:
-        """Add recorded blocks."""
-        for segment in blocks.valid_segments(self.prepared.declared, self.prepared.n_units):
-            interval = segment.start, segment.stop
-            self.combined.add_recorded(interval, segment.arrays)
-            self.done.append(interval)
-
-    def compute(self, blocks: BlockStore | None, block_units: int | None) -> None:
-        """Compute the blocks that are not done, and record all but short ones."""
-        self.report()
-        if self.done and block_units is None:  # as long as those that are recorded
-            block_units = max(stop - start for start, stop in self.done)
-        pending = self.gaps(block_units)
-        if block_units is None and pending:
-            timing = time_first_blocks(pending[0], self.function, self.take)
-            n_left = self.prepared.n_units - self.n_done
-            if timing.seconds(n_left) <= INLINE_SECONDS:
-                for interval in self.gaps():  # short work is faster to repeat than to record
-                    self.take(self.function(interval))
-            pending = self.gaps(timing.length(n_left, self.executor.workers))
-        if pending:
-            self.run(blocks, pending)
-
-    def gaps(self, longest: int | None = None) -> list[Interval]:
-        """Return intervals of at most so many units that cover what is not done."""
-        n_units = self.prepared.n_units
-        return gaps(sorted(self.done), n_units, longest or max(n_units, 1))
-
-    def run(self, blocks: BlockStore | None, pending: Sequence[Interval]) -> None:
-        """Compute blocks; they are recorded where they are computed."""
-        name, client = self.prepared.plan.analysis.name, self.executor.client
-        if client is None or (blocks is not None and not _is_visible(client, blocks)):
-            here = blocks if client is not None else None
-            function = replace(self.function, blocks=None if here else blocks)
-
-            def on_block(position: int, block: Block) -> None:
-                self.combined.add(block)
-                if here is not None:
-                    here.record(*pending[position], block.arrays)
-                self.note(*block.intervals)
-
-            count = self.executor.workers
-            run_items(client, function, pending, on_block, workers=count, name=name)
-            return
-
-        def on_done(position: int) -> None:
-            self.note(pending[position])
-
-        function = replace(self.function, blocks=blocks)
+def _compute(
+    combined: Combined, pending: Sequence[Interval], executor: Executor, blocks: BlockStore | None
+) -> None:
+    """Compute blocks; they are recorded where they are computed, if that process sees the study."""
+    client, name = executor.client, combined.compute.analysis.name
+    function = replace(combined.compute, blocks=blocks)
+    if client is not None and (blocks is None or _is_visible(client, blocks)):
         # Workers combine the blocks: the totals alone come here.
-        self.combined.add(reduce_items(client, function, pending, combine, on_done, name=name))
+        def on_done(position: int) -> None:
+            combined.note(pending[position])
 
-    def take(self, block: Block) -> None:
-        """Add a computed block."""
-        self.combined.add(block)
-        self.note(*block.intervals)
+        combined.add(reduce_items(client, function, pending, combine, on_done, name=name))
+        return
 
-    def note(self, *intervals: Interval) -> None:
-        """Note that intervals are done."""
-        self.done += intervals
-        self.report()
+    def on_block(position: int, block: Block) -> None:
+        combined.add(block)
+        if client is not None and blocks is not None:
+            blocks.record(*pending[position], block.arrays)
+        combined.note(pending[position])
 
-    def report(self) -> None:
-        """Report progress."""
-        self.progress(self.n_done, self.prepared.n_units)
+    there = function if client is None else combined.compute
+    run_items(client, there, pending, on_block, workers=executor.workers, name=name)
 
 
 def _is_visible(client: Client, blocks: BlockStore) -> bool:
     """Return whether a worker sees the study; if not, say that blocks come here to be recorded."""
-    with translate_errors(client):
-        visible = bool(client.submit(blocks.is_seen, blocks.sight(), pure=False).result())
-    if not visible:
+    with on_cluster(client):
+        is_visible = bool(client.submit(blocks.is_seen, blocks.sight(), pure=False).result())
+    if not is_visible:
         LOGGER.warning("workers do not see the study: this process records their blocks")
-    return visible
+    return is_visible
 
 
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:

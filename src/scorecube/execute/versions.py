@@ -19,33 +19,26 @@ ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
 @cache
 def own_versions() -> dict[str, str]:
     """Return the versions of this process: of packages, and a digest of the code of results."""
-    versions = {"python": ".".join(platform.python_version_tuple()[:2])}
-    versions |= {name: version(name) for name in PACKAGES}
     package, digest = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
         digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
         digest.update(path.read_bytes() + b"\0")
-    return versions | {"source": digest.hexdigest()[:12]}
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: version(name) for name in PACKAGES},
+        "source": digest.hexdigest()[:12],
+    }
 
 
-def check_versions(
-    worker: str, there: Mapping[str, str], here: Mapping[str, str] | None = None
-) -> None:
-    """Refuse a worker whose versions are not those of the driver: it may compute other bits.
+def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Refuse a worker whose versions are not those of the driver (ClusterFailed).
 
-    worker: Its address.
-    there, here: Versions of the worker, and of the driver; those of this process by default.
-
-    Raises
-    ------
-    ClusterFailed
-        The message names the worker and all versions that differ.
+    It may compute other bits; the message has its address, and all versions that differ.
     """
-    expected = own_versions() if here is None else here
     different = [
-        f"{name} {there.get(name, 'none')} (here {known})"
-        for name, known in expected.items()
-        if there.get(name) != known
+        f"{name} {there.get(name, 'none')} (here {here[name]})"
+        for name in here
+        if there.get(name) != here[name]
     ]
     if different:
         raise ClusterFailed(

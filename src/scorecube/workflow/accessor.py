@@ -7,8 +7,9 @@ The accessor is registered when a name of `scorecube` is first used and xarray i
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scorecube import names
@@ -18,10 +19,6 @@ from scorecube.errors import BadPlan, did_you_mean
 
 if TYPE_CHECKING:
     import xarray as xr
-
-NAME = "scorecube"
-RUN_ARGUMENTS = (*("trials", "seed", "client"), *("workers", "block_units", "memory", "progress"))
-"""Arguments of `scorecube.analyse` that methods take beside the options of their analysis."""
 
 
 class ScorecubeAccessor:
@@ -38,18 +35,28 @@ class ScorecubeAccessor:
     def __getattr__(self, name: str) -> Callable[..., xr.Dataset]:
         if name.startswith("_") or name not in registry.names():
             raise AttributeError(f"the accessor has no {name!r}{did_you_mean(name, dir(self))}")
-        return _method(self._dataset, name)
+
+        def method(**arguments: Any) -> xr.Dataset:
+            return _analyse(self._dataset, name, arguments)
+
+        (entry,) = (entry for entry in registry.entries() if entry.name == name)
+        method.__name__, method.__doc__ = name, entry.summary
+        return method
 
     def __dir__(self) -> list[str]:
         return sorted(["table", "figure", "by_pair", *registry.names()])
 
     def table(self, name: str | None = None) -> Any:
         """Return a table of the cube or the result, see `scorecube.table`."""
-        return _api().table(self._dataset, name)
+        from scorecube.workflow.api import table
+
+        return table(self._dataset, name)
 
     def figure(self, **arguments: Any) -> Any:
         """Return the figure of the result; arguments as of `scorecube.figure`."""
-        return _api().figure(self._dataset, **arguments)
+        from scorecube.workflow.api import figure
+
+        return figure(self._dataset, **arguments)
 
     def by_pair(self) -> xr.Dataset:
         """Return a result whose pairs are selected by labels: ``.sel(run_a="x", run_b="y")``."""
@@ -63,41 +70,30 @@ class ScorecubeAccessor:
         raise BadPlan("this dataset has no pairs of runs or comparisons of metrics")
 
 
-def _api() -> Any:
-    return import_module("scorecube.workflow.api")
+def _analyse(cube: xr.Dataset, name: str, arguments: dict[str, Any]) -> xr.Dataset:
+    """Run an analysis with options, and arguments of `scorecube.analyse`, by name."""
+    from scorecube.workflow.api import analyse
 
-
-def _method(cube: xr.Dataset, name: str) -> Callable[..., xr.Dataset]:
-    """Return the method of an analysis."""
-    entry = next(entry for entry in registry.entries() if entry.name == name)
-
-    def method(**arguments: Any) -> xr.Dataset:
-        kind: Any = registry.load_class(entry.class_name)
-        fields = [field.name for field in dataclasses.fields(kind) if field.init]
-        known, arguments = [*fields, *RUN_ARGUMENTS], as_named(kind, arguments)
-        for argument in arguments:
-            if argument not in known:
-                raise BadPlan(
-                    f"{name} has no argument {argument!r}{did_you_mean(argument, known)}; "
-                    f"it has: {', '.join(known)}",
-                    option=argument,
-                )
-        options = {key: arguments.pop(key) for key in fields if key in arguments}
-        result: xr.Dataset = _api().analyse(cube, kind(**options), **arguments)
-        return result
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = entry.summary
-    return method
+    kind: Any = registry.load(name)
+    fields = [field.name for field in dataclasses.fields(kind) if field.init]
+    known = [*fields, *list(inspect.signature(analyse).parameters)[2:]]
+    arguments = as_named(kind, arguments)
+    for argument in arguments:
+        if argument not in known:
+            raise BadPlan(
+                f"{name} has no argument {argument!r}{did_you_mean(argument, known)}; "
+                f"it has: {', '.join(known)}",
+                option=argument,
+            )
+    options = {key: arguments.pop(key) for key in fields if key in arguments}
+    return analyse(cube, kind(**options), **arguments)
 
 
 def register() -> None:
     """Register the accessor; another of this name, as of a stale import, is replaced."""
-    import warnings
-
     import xarray as xr
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         decorate: Any = xr.register_dataset_accessor
-        decorate(NAME)(ScorecubeAccessor)
+        decorate("scorecube")(ScorecubeAccessor)

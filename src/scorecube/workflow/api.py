@@ -82,20 +82,15 @@ def analyse(
     preset
         Instead, an analysis as in a paper, with its trials and gain settings: ``sakai-2005 swap``.
         The result names it.
-    trials
-        Number of resampling trials; by default 10,000 of tests, leaderboards and boards, 10 of
-        teams, 1,000 of others.
-    seed
-        0 .. 2**64 - 1.
-    client
-        A `distributed.Client`; None uses local threads.
-    workers
-        Local threads, by default one per core.
+    trials, seed
+        Number of resampling trials, by default 10,000 of tests, leaderboards and boards, 10 of
+        teams, 1,000 of others; 0 .. 2**64 - 1.
+    client, workers
+        A `distributed.Client`; None uses local threads, by default one per core.
     block_units
         Trials, or pairs of runs, per block; does not change the result.
     memory
-        Limit in bytes of the memory of this process, or of all workers of a cluster; by default
-        four fifths of the machine's memory.
+        Limit in bytes of the memory of this process; four fifths of the machine's by default.
     progress
         Called with (trials done, trials in total).
 
@@ -123,8 +118,8 @@ def analyse(
     if preset is not None:
         analysis, trials, gains = _as_in_paper(analysis, preset, trials)
     analysis = check_analysis(analysis)
-    executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
-    executor = dataclasses.replace(executor, memory=MEMORY.checked(memory))
+    workers = SHARED["workers"].checked(workers) or default_workers()
+    executor = Executor(client, workers, MEMORY.checked(memory))
     block_units = BLOCK_UNITS.checked(block_units)
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
@@ -273,11 +268,9 @@ def figure(
     ----------
     result
         Result of an analysis, e.g. from `analyse`.
-    gain
-        Gain setting that is drawn; the first by default.
-    metrics
-        Metrics that are drawn; by default the first of a figure that has a panel for each, such as
-        the leaderboard, else all.
+    gain, metrics
+        Gain setting, by default the first; metrics, by default the first of a figure that has a
+        panel for each, such as the leaderboard, else all.
     size
         Width and height in inches.
     ax
@@ -291,10 +284,9 @@ def figure(
 
     Raises
     ------
-    BadName
-        A result of an analysis that has no figure; a metric that the result does not have.
-    BadPlan
-        `ax` for a figure of several panels, or together with `size`.
+    BadName, BadPlan
+        An analysis without a figure, or a metric that the result does not have; `ax` for a figure
+        of several panels, or together with `size`.
 
     Examples
     --------
@@ -321,14 +313,14 @@ def figure(
 
 
 def list_metrics() -> pd.DataFrame:
-    """Return all metrics with their parameters and sources.
+    """Return all metrics, one per row, with their parameters and sources.
 
     Returns
     -------
     metrics
-        One row per metric: `name`, `cutoff` (whether ``@k`` is required, optional or not
-        available), `uses_gains`, `parameters`, `user` (what the user looks for, as Sakai 2007,
-        Figure 1, groups metrics; empty for others), `source`.
+        `name`, `cutoff` (whether ``@k`` is required, optional or not available), `uses_gains`,
+        `parameters`, `user` (what the user looks for, as Sakai 2007, Figure 1, groups metrics;
+        empty for others), `source`.
 
     Examples
     --------
@@ -337,14 +329,14 @@ def list_metrics() -> pd.DataFrame:
     """
     rows = [
         {
-            "name": definition.name,
-            "cutoff": definition.cutoff,
-            "uses_gains": definition.uses_gains,
-            "parameters": ", ".join(["rel", "judged_only", *definition.parameters]),
-            "user": USERS.get(definition.name, ""),
-            "source": definition.source,
+            "name": one.name,
+            "cutoff": one.cutoff,
+            "uses_gains": one.uses_gains,
+            "parameters": ", ".join(["rel", "judged_only", *one.parameters]),
+            "user": USERS.get(one.name, ""),
+            "source": one.source,
         }
-        for definition in DEFINITIONS.values()
+        for one in DEFINITIONS.values()
     ]
     return pd.DataFrame(rows)
 
@@ -362,9 +354,8 @@ def list_analyses() -> pd.DataFrame:
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    return pd.DataFrame(
-        [{"name": entry.name, "about": entry.summary} for entry in registry.entries()]
-    )
+    about = [(entry.name, entry.summary) for entry in registry.entries()]
+    return pd.DataFrame(about, columns=["name", "about"])
 
 
 __all__ = [

@@ -37,13 +37,8 @@ VARIABLES = {
     "reason": ("why there is no verdict, or what it rests on", "1", "label"),
 }
 """Variables of a comparison: meaning, unit and role."""
-UNKNOWN = {
-    **dict.fromkeys(("difference", "low", "high", "smallest_shown"), np.nan),
-    **dict.fromkeys(("wins", "ties", "losses", "n_topics", "n_units"), 0),
-    "higher_is_better": True,
-    "verdict": "unknown",
-    "reason": "",
-}
+BLANKS = {"estimate": np.nan, "low": np.nan, "high": np.nan, "count": 0, "flag": True, "label": ""}
+"""Values of roles where nothing is known."""
 Cell = tuple[str, str]
 """A metric and a gain setting."""
 
@@ -128,21 +123,19 @@ def compare(
             f"{option('confidence', confidence)}: expected a number between 0 and 1",
             option="confidence",
         )
-    cubes = _cubes(scores)
+    cubes, notes, rows = _cubes(scores), list[str](), dict[tuple[str, ...], dict[str, Any]]()
     _check_names(cubes, run, baseline, weights or {})
-    differences: dict[Cell, dict[str, Difference | str]] = {}
-    notes: list[str] = []
-    for name, cube in cubes.items():
-        for cell, difference in _differences(cube, (run, baseline), metrics, missing, notes):
-            differences.setdefault(cell, {})[name] = difference
     shares = {name: float((weights or {}).get(name, 1.0)) for name in cubes}
-    rows = {}
-    for cell, by_collection in differences.items():
-        for name in cubes:
-            one = {name: by_collection.get(name, "no such metric")}
-            rows[name, *cell] = _row(one, {name: 1.0}, confidence)
+    by_collection = {
+        name: dict(_differences(cube, (run, baseline), metrics, missing, notes))
+        for name, cube in cubes.items()
+    }
+    for cell in dict.fromkeys(cell for cells in by_collection.values() for cell in cells):
+        parts = {name: cells.get(cell, "no such metric") for name, cells in by_collection.items()}
+        for name, part in parts.items():
+            rows[name, *cell] = _row({name: part}, {name: 1.0}, confidence)
         if len(cubes) > 1:
-            rows["", *cell] = _row(by_collection, shares, confidence)
+            rows["", *cell] = _row(parts, shares, confidence)
     attrs = {"run": run, "baseline": baseline, "confidence": confidence}
     return _dataset(rows).assign_attrs(attrs, notes=list(dict.fromkeys(notes)))
 
@@ -226,11 +219,8 @@ def _check_names(
     labels = set().union(*map(_labels, cubes.values()))
     for argument, name in (("run", run), ("baseline", baseline)):
         if name not in labels:
-            raise BadName(
-                f"no run {name!r} in {', '.join(cubes) or 'the cube'}; "
-                f"nearest: {nearest(name, sorted(labels))}",
-                option=argument,
-            )
+            where, near = ", ".join(cubes) or "the cube", nearest(name, sorted(labels))
+            raise BadName(f"no run {name!r} in {where}; nearest: {near}", option=argument)
     for name in weights:
         if name not in cubes:
             near = nearest(name, list(cubes))
@@ -280,34 +270,28 @@ def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference
 
 
 def _row(
-    differences: Mapping[str, Difference | str], weights: Mapping[str, float], confidence: float
+    parts: Mapping[str, Difference | str], weights: Mapping[str, float], confidence: float
 ) -> dict[str, Any]:
     """Return the variables of the weighted mean over collections; unknown if any of them is."""
-    parts = [part for part in differences.values() if isinstance(part, Difference)]
-    if len(parts) < len(weights):
-        lacking = [name for name in weights if not isinstance(differences.get(name), Difference)]
-        reasons = list(differences.values())
-        single = len(weights) == 1
-        return UNKNOWN | {"reason": reasons[0] if single else f"unknown in {', '.join(lacking)}"}
-    if len({(part.width, part.higher) for part in parts}) > 1:
-        reason = "the range or direction of the metric differs between collections"
-        return UNKNOWN | {"reason": reason}
-    total, width, higher = sum(weights.values()), parts[0].width, parts[0].higher
-    samples = [
-        part.sample._replace(weight=weights[name] / total)
-        for name, part in differences.items()
-        if isinstance(part, Difference)
-    ]
-    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in parts))
+    known = {name: part for name, part in parts.items() if isinstance(part, Difference)}
+    if len(known) < len(parts):
+        (reason, *_), lacking = parts.values(), [name for name in parts if name not in known]
+        return _unknown(f"unknown in {', '.join(lacking)}" if len(parts) > 1 else str(reason))
+    kinds, total = {(part.width, part.higher) for part in known.values()}, sum(weights.values())
+    if len(kinds) > 1:
+        return _unknown("the range or direction of the metric differs between collections")
+    ((width, higher),) = kinds
+    samples = [part.sample._replace(weight=weights[name] / total) for name, part in known.items()]
+    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in known.values()))
     low, high = difference_limits(guarded, width, confidence)
     verdict = "not shown"
-    if not any(part.wins or part.losses for part in parts):
+    if not any(part.wins or part.losses for part in known.values()):
         verdict = "equal"
     elif low > 0 or high < 0:
         verdict = "better" if (low > 0) == higher else "worse"
     counts = ("wins", "ties", "losses", "n_topics")
     return {
-        **{name: sum(getattr(part, name) for part in parts) for name in counts},
+        **{name: sum(getattr(part, name) for part in known.values()) for name in counts},
         "difference": estimate(samples).mean,
         "low": low,
         "high": high,
@@ -319,17 +303,21 @@ def _row(
     }
 
 
-def _dataset(rows: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> xr.Dataset:
+def _unknown(reason: str) -> dict[str, Any]:
+    """Return the variables where there is no difference."""
+    blank = {name: BLANKS[role] for name, (_, _, role) in VARIABLES.items()}
+    return blank | {"verdict": "unknown", "reason": reason}
+
+
+def _dataset(rows: Mapping[tuple[str, ...], Mapping[str, Any]]) -> xr.Dataset:
     """Return comparisons along collection, metric and gain."""
     dims = (names.COLLECTION, names.METRIC, names.GAIN)
-    collections, metrics, gains = (list(dict.fromkeys(key[k] for key in rows)) for k in range(3))
-    lacking = UNKNOWN | {"reason": "no such cell"}
-    table = [rows.get(key, lacking) for key in product(collections, metrics, gains)]
-    labels = (collections, metrics, gains)
-    coords = {dim: np.array(values, object) for dim, values in zip(dims, labels, strict=True)}
-    result = xr.Dataset(coords=coords)
+    labels = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+    table = [rows.get(key, _unknown("no such cell")) for key in product(*labels)]
+    coords = zip(dims, (np.array(values, object) for values in labels), strict=True)
+    result = xr.Dataset(coords=dict(coords))
     for name, (meaning, unit, role) in VARIABLES.items():
         values = np.array([row[name] for row in table], object if role == "label" else None)
         attrs = {"long_name": meaning, "units": unit, "role": role}
-        result[name] = (dims, values.reshape(tuple(map(len, labels))), attrs)
+        result[name] = (dims, values.reshape([len(column) for column in labels]), attrs)
     return result

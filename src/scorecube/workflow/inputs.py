@@ -16,33 +16,21 @@ from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate as evaluate_rankings
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.rankings import (
-    Duplicates,
-    Order,
-    Precision,
-    build_rankings,
-    refuse_other_rankings,
-)
+from scorecube.collection.rankings import Order, build_rankings, refuse_other_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.collection.topic_groups import with_topic_groups
-from scorecube.errors import BadPlan, BadStudy, check_choice, option
+from scorecube.errors import BadPlan, BadStudy, option
 from scorecube.execute.executor import default_workers
-from scorecube.execute.items import call_all
+from scorecube.execute.items import run_items
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections
 from scorecube.ingest.labels import read_run_labels, read_topic_groups
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
-from scorecube.ingest.qrels import (
-    Dialect,
-    LevelMap,
-    parse_level_map,
-    print_level_map,
-    read_judgements,
-)
+from scorecube.ingest.qrels import LevelMap, parse_level_map, print_level_map, read_judgements
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.tables import is_frame
@@ -82,19 +70,16 @@ def read_rankings(
     Parameters
     ----------
     runs
-        Run files, directories or globs; plain or gzip. Or runs in memory:
-        ``{run: {topic: {document: score}}}``, records of ir_measures or data frames by run (or one
-        frame with a column ``run``), Run objects of ranx. NTCIREVAL's ranked lists (.res) are
-        combined by run.
+        Run files, directories or globs; plain or gzip; NTCIREVAL's ranked lists (.res). Or in
+        memory: ``{run: {topic: {document: score}}}``, records of ir_measures or data frames by run
+        (or one frame with a column ``run``), Run objects of ranx.
     qrels
         Judgements: a file, or the folder of NTCIREVAL's .rel files. Or in memory:
         ``{topic: {document: level}}``, records of ir_measures, a data frame, Qrels of ranx.
-    teams
-        CSV file with the columns run, and team or system or both, or a mapping from run to team.
-        Runs of one system are its repetitions.
-    topic_groups
-        CSV file with the columns topic and topic_group, or a mapping from topic to group: topics of
-        one conversation, passage, ... are not independent.
+    teams, topic_groups
+        CSV files with the columns run, and team or system (whose repetition a run is) or both; and
+        topic and topic_group (topics of one conversation, passage, ... are not independent).
+        Or mappings from run to team, and from topic to group.
     order, precision
         ``score`` (as trec_eval), ``score-docno-asc``, ``score-stable``, ``file`` or ``rank``;
         scores as 32-bit floats (``single``, trec_eval up to 9) or 64-bit ones (``double``).
@@ -108,11 +93,9 @@ def read_rankings(
         Format of the judgements, see `scorecube.ingest.qrels.Dialect`; level -> level to use.
     workers, client
         Files read concurrently, by default one per core, or on workers that have the files.
-    progress
-        Called with (files read, files in total).
-    notify
-        Called with notes, on topics without runs or judgements, and on teams; by default they are
-        logged.
+    progress, notify
+        Called with (files read, files in total); with notes on topics without runs or judgements,
+        and on teams, which are logged by default.
 
     Returns
     -------
@@ -121,34 +104,22 @@ def read_rankings(
 
     Raises
     ------
-    BadInput
-        Files that cannot be read or parsed, with file and line.
-    BadPlan
-        A value that an argument cannot have.
+    BadInput, BadPlan
+        Files that cannot be read or parsed, with file and line; an impossible argument.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run, qrels = Path(folder, "run"), Path(folder, "qrels")
-    ...     _ = run.write_text("1 Q0 d1 1 0.9 mine")
-    ...     _ = qrels.write_text("1 0 d1 2")
-    ...     rankings = read_rankings(run, qrels)
-    >>> rankings["level_at_rank"].sel(run="mine", topic="1").values.tolist()
-    [2]
+    >>> runs = {"mine": {"1": {"d1": 0.9, "d2": 0.5}}}
+    >>> read_rankings(runs, {"1": {"d1": 2}})["level_at_rank"].values.tolist()
+    [[[2, -1]]]
     """
-    choices: dict[str, Any] = {"order": Order, "precision": Precision, "duplicates": Duplicates}
-    choices |= {"dialect": Dialect, "run_name": ("tag", "file")}
-    given = {"order": order, "precision": precision, "duplicates": duplicates}
-    given |= {"dialect": dialect, "run_name": run_name}
-    for argument, value in given.items():
-        check_choice(argument, value, choices[argument])
-    if depth is not None and depth < 0:
-        raise BadPlan(f"{option('depth', depth)} must be at least 1", option="depth")
+    values = {"order": order, "precision": precision, "depth": depth, "duplicates": duplicates}
+    for name, value in {**values, "run_name": run_name, "dialect": dialect}.items():
+        declared = EVALUATE["qrels_format" if name == "dialect" else name]
+        dataclasses.replace(declared, name=name).checked(value)
+    say = notify or LOGGER.warning
     judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
-    path: str | None = None
-    team_of, systems = None, None
+    path, team_of, systems = None, None, None
     if isinstance(teams, str | os.PathLike):
         path = os.fspath(teams)
         team_of, systems = read_run_labels(path)
@@ -156,20 +127,33 @@ def read_rankings(
         team_of = dict(teams)
     judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
+    judged_runs: dict[int, Any] = {}
+
+    def keep(position: int, run: Any) -> None:
+        judged_runs[position] = run
+        if progress is not None:
+            progress(len(judged_runs), len(sources))
+
     count = workers or default_workers()
-    judged_runs = good_runs(call_all(client, judge_file, sources, progress, count))
+    run_items(client, judge_file, sources, keep, workers=count)
     attrs = {
         "order": order,
         "score_precision": precision,
         "depth": depth or 0,
         "duplicates": duplicates,
+        "level_map": print_level_map(level_map),
+        "qrels_format": dialect,
     }
-    attrs |= {"level_map": print_level_map(level_map), "qrels_format": dialect}
-    say = notify or LOGGER.warning
     rankings = build_rankings(
-        judged_runs, judged, team_of, attrs=attrs, teams_path=path, notify=say
+        good_runs([run for _, run in sorted(judged_runs.items())]),
+        judged,
+        team_of,
+        attrs=attrs,
+        teams_path=path,
+        notify=say,
     )
-    return _grouped(with_systems(rankings, systems, path=path, notify=say), topic_groups, say)
+    rankings = with_systems(rankings, systems, path=path, notify=say)
+    return _grouped(rankings, topic_groups, say)
 
 
 def _grouped(
@@ -196,13 +180,12 @@ def evaluate(
 
     Parameters
     ----------
-    rankings
-        Dataset (run, topic, rank), as from `read_rankings`; with `qrels`, runs as of it.
-    metrics, gains, missing_topic, no_relevant, progress
-        As of `scorecube.collection.evaluation.evaluate`. Metrics are names such as ``AP`` and
-        ``nDCG@20``, or measures of ir_measures that are equal to one.
-    qrels
-        Judgements as of `read_rankings`, if `rankings` are runs.
+    rankings, qrels
+        Dataset (run, topic, rank), as from `read_rankings`; or runs and judgements as of it.
+    metrics
+        Names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
+    gains, missing_topic, no_relevant, progress
+        As of `scorecube.collection.evaluation.evaluate`.
 
     Returns
     -------
@@ -221,10 +204,8 @@ def evaluate(
     >>> evaluate(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
     [1.0, 0.5]
     """
-    if qrels is not None:
-        rankings = read_rankings(rankings, qrels)
     return evaluate_rankings(
-        rankings,
+        rankings if qrels is None else read_rankings(rankings, qrels),
         metrics,
         gains,
         missing_topic=missing_topic,
@@ -240,32 +221,17 @@ def check_names(collection: str, metrics: Sequence[Any]) -> None:
         read_metric(metric)
 
 
-def condensed(metrics: Sequence[Any]) -> list[str]:
-    """Return the names of metrics that are computed on rankings without unjudged documents.
-
-    Examples
-    --------
-    >>> condensed(["AP", "nDCG(b=2)@10"])
-    ['AP(judged_only=True)', 'nDCG(judged_only=True,b=2)@10']
-    """
-    return [
-        str(dataclasses.replace(read_metric(metric), judged_only=True))
-        for metric in metric_names("metrics", metrics)
-    ]
-
-
 def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
     options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
-    levels = options["levels"]
+    levels, condense = options["levels"], options["unjudged"] == "condense"
     reading = {name: options[name] for name in READING} | {
         "dialect": options["qrels_format"],
         "level_map": None if levels is None else parse_level_map(levels),
     }
-    scoring = {name: options[name] for name in SCORING}
-    if options["unjudged"] == "condense":
-        scoring["metrics"] = condensed(options["metrics"])
-    return reading, scoring
+    metrics = map(read_metric, metric_names("metrics", options["metrics"]))
+    named = [dataclasses.replace(one, judged_only=True) if condense else one for one in metrics]
+    return reading, {name: options[name] for name in SCORING} | {"metrics": list(map(str, named))}
 
 
 def evaluate_into(
@@ -282,48 +248,38 @@ def evaluate_into(
     """Evaluate rankings into a collection, whose metrics and gains are kept, and return its cube.
 
     study: Opened for writing.
-    name: Name of the collection.
-    rankings: As from `read_rankings`.
-    metrics, gains: Metric names and gain settings to evaluate, in addition to those it has.
+    metrics, gains: To evaluate, in addition to those that the collection has.
     replace: Whether the collection is replaced instead of extended.
     facts: JSON values to note with the collection.
     options: Other arguments of `scorecube.evaluate`.
-    Returns cube: ``score[metric, gain, run, topic]`` as stored.
     """
-    what = f"{study.path}: collection {name!r}"
-    if name in study and not replace:
-        # Imported scores are kept; only scores that were evaluated can be evaluated again.
-        evaluated = study[name].contents()["rankings"]
-        stored = study[name].cube if evaluated else study[name].cube.isel(metric=[], gain=[])
-        if evaluated:
-            refuse_other_rankings(study[name].rankings, rankings, what)
-        refuse_other_conditions(stored.attrs, options, what)
-        there = labels_of(stored, names.METRIC)
-        evaluated_metrics = [label for label in there if isinstance(parse_known(label), Metric)]
-        named = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
-        metrics = list(dict.fromkeys([*evaluated_metrics, *named]))
-        gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
-        cube = evaluate_rankings(rankings, metrics, gains, **options)
-        study.add(name, cube=cube, facts=facts)
-    else:
+    if name not in study or replace:
         cube = evaluate_rankings(rankings, metrics, gains, **options)
         study.add(name, cube=cube, rankings=rankings, replace=replace, facts=facts)
-    return cube
-
-
-def refuse_other_conditions(
-    stored: Mapping[str, Any], options: Mapping[str, Any], what: str
-) -> None:
-    """Refuse to add scores to those of other conditions (BadStudy)."""
+        return cube
+    what, collection = f"{study.path}: collection {name!r}", study[name]
+    stored = collection.cube
+    if collection.contents()["rankings"]:
+        refuse_other_rankings(collection.rankings, rankings, what)
+    else:  # imported scores are kept; only scores that were evaluated can be evaluated again
+        stored = stored.isel(metric=[], gain=[])
     for key, default in (("missing_topic", "zero"), ("no_relevant", "exclude")):
         asked = options.get(key, default)
-        before = stored.get(key, asked)  # imported scores have none
+        before = stored.attrs.get(key, asked)  # imported scores have none
         if asked != before:
             raise BadStudy(
                 f"{what} was evaluated with {option(key, before)}, and this asks for "
                 f"{option(key, asked)}; give the same, or use {option('replace', True)} or another "
                 f"{option('name')}"
             )
+    known = labels_of(stored, names.METRIC)
+    computed = [label for label in known if isinstance(parse_known(label), Metric)]
+    added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
+    metrics = list(dict.fromkeys([*computed, *added]))
+    gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
+    cube = evaluate_rankings(rankings, metrics, gains, **options)
+    study.add(name, cube=cube, facts=facts)
+    return cube
 
 
 @overload
@@ -357,12 +313,11 @@ def import_scores(
     files
         Files, directories or globs, plain or gzip; or objects of other tools, see
         `cube_from_scores`.
-    metric
-        Metric of files that do not name it; of other files, the only metric to read.
-    gain
-        Gain setting of the scores; of files with a gain column, the only gain setting to read.
-    teams, topic_groups
-        CSV files as of `read_rankings`.
+    metric, gain
+        Metric of files that do not name it, and gain setting; of other files, the only ones to
+        read.
+    teams, topic_groups, notify
+        As of `read_rankings`; notes are about what the columns of a table were taken for, too.
     layout, transpose
         See `scorecube.ingest.formats.read_collections`.
     lower_is_better
@@ -370,8 +325,6 @@ def import_scores(
     ranges
         Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay
         within. Metrics of ours, and scores that are all 0 or 1, have theirs.
-    notify
-        As of `read_rankings`, first about what the columns of a table were taken for.
     collections
         Whether the scores may be of several collections: a cube of each is returned by name.
     study
@@ -387,37 +340,31 @@ def import_scores(
 
     Raises
     ------
-    BadInput
-        Files that cannot be read or parsed, with file and line.
-    BadPlan
-        Options that do not fit the files; with `study`, scores whose collection no column names.
-    BadStudy
-        As of `open_study`; a collection of this name with other runs, topics or scores.
+    BadInput, BadPlan, BadStudy
+        Files that cannot be read, with file and line; options that do not fit the files, or a
+        collection without a name for `study`; as of `open_study`, or a collection that is there
+        with other runs, topics or scores.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ap.csv")
-    ...     _ = path.write_text("topic,a,b\n401,0.5,0.25\n402,0.125,1\n")
-    ...     cube = import_scores([path])
-    >>> cube.score.sel(metric="AP", run="a").values
+    >>> scores = {"AP": {"a": {"401": 0.5, "402": 0.125}, "b": {"401": 0.25, "402": 1.0}}}
+    >>> import_scores(scores).score.sel(metric="AP", run="a").values
     array([[0.5  , 0.125]])
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    say, named = notify or LOGGER.warning, cast("ColumnOptions", columns)
-    chosen, are_paths = chosen_columns(named), _are_paths(files)
+    say, chosen = notify or LOGGER.warning, chosen_columns(cast("ColumnOptions", columns))
+    inputs = files if isinstance(files, list | tuple) else [files]
+    are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
         paths = expand(files, "score files")
         reading = read_collections(
             paths, layout=layout, metric=metric, transpose=transpose, chosen=chosen
         )
+    elif layout != "auto" or transpose:
+        name, value = ("transpose", True) if transpose else ("layout", layout)
+        raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
     else:
-        for name, value, default in (("layout", layout, "auto"), ("transpose", transpose, False)):
-            if value != default:
-                raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
         reading = read_objects(files, metric, chosen)
     if study is None and not collections:
         reading.only()
@@ -431,13 +378,13 @@ def import_scores(
         cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
             say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
-    if study is not None:
-        refuse_unnamed(cubes)
-        opened = study if isinstance(study, Study) else open_study(study, mode="a")
-        for name, cube in cubes.items():
-            opened.add(name, cube=cube)
-        return opened
-    return cubes if collections else only_cube(cubes)
+    if study is None:
+        return cubes if collections else only_cube(cubes)
+    refuse_unnamed(cubes)
+    opened = study if isinstance(study, Study) else open_study(study, mode="a")
+    for name, cube in cubes.items():
+        opened.add(name, cube=cube)
+    return opened
 
 
 def refuse_unnamed(collections: Iterable[str]) -> None:
@@ -450,12 +397,3 @@ def refuse_unnamed(collections: Iterable[str]) -> None:
                 option="name",
             )
         check_collection_name(name)
-
-
-def _are_paths(files: Any) -> bool:
-    """Return whether something is a path or a list of paths, perhaps an empty one."""
-    if isinstance(files, str | os.PathLike):
-        return True
-    return isinstance(files, list | tuple) and all(
-        isinstance(path, str | os.PathLike) for path in files
-    )

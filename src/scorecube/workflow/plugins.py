@@ -5,40 +5,35 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-ANALYSES, METRICS, READERS = (
-    f"{__name__.partition('.')[0]}.{kind}" for kind in ("analyses", "metrics", "readers")
-)
-"""Groups of entry points, which name a class of an analysis, a function with the decorator
-`metric`,
-or a `Format`."""
+GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
+"""Of entry points: classes of analyses, functions with the decorator `metric`, a `Format` each."""
 
 
 @cache
 def load_plugins() -> tuple[str, ...]:
     """Load the plugins of all groups, once; return one line for each that cannot be loaded."""
     problems = []
-    for group in (ANALYSES, METRICS, READERS):
-        for point in entry_points(group=group):
-            try:
-                _add(group, point.load())
-            except Exception as error:
-                problems.append(
-                    f"the plugin {point.name} ({point.value}) cannot be loaded: "
-                    f"{type(error).__name__}: {error}"
-                )
+    for point in (point for group in GROUPS for point in entry_points(group=group)):
+        try:
+            _add(point.group, point.load())
+        except Exception as error:
+            problems.append(
+                f"the plugin {point.name} ({point.value}) cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            )
     return tuple(problems)
 
 
 def _add(group: str, loaded: object) -> None:
     """Register what an entry point names; a metric registers itself."""
-    if group == ANALYSES:
+    if group == "scorecube.analyses":
         from scorecube.analyses.protocol import Analysis
         from scorecube.analyses.registry import register
 
         if not (isinstance(loaded, type) and issubclass(loaded, Analysis)):
             raise TypeError(f"expected an analysis, found {loaded!r:.60}")
         register(loaded)
-    elif group == READERS:
+    elif group == "scorecube.readers":
         from scorecube.ingest.formats import register_format
         from scorecube.ingest.source import Format
 

@@ -1,25 +1,44 @@
-"""Sweeps from Python: many analyses of many collections, and their results as a tree."""
+"""Sweeps: many analyses of many collections of a study.
+
+The first tasks run one after another in this process, each with all cores. When they predict that
+the rest takes longer than `PATIENCE` seconds, whole tasks run side by side in processes of one
+thread, or on the workers of a client. Each task stores its own results, so that a sweep is resumed
+by running it again, and its parts may run at once on several machines.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.units import cubes_of
-from scorecube.errors import BadPlan, kind_of, option
+from scorecube.errors import BadPlan, counted, kind_of, option
+from scorecube.execute.clusters import make_spec, open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers
-from scorecube.storage import Study, open_study
-from scorecube.workflow.sweep_file import Entry
-from scorecube.workflow.sweep_tasks import LOGGER, Stored, run_sweep, tasks_of
+from scorecube.execute.items import run_items
+from scorecube.execute.memory import default_memory
+from scorecube.storage import Study, exists, open_study
+from scorecube.workflow.sweep_file import Entry, Source, SweepFile
+from scorecube.workflow.sweep_tasks import Outcome, Stored, SweepTask, compute, n_stored
 
 if TYPE_CHECKING:
     from distributed import Client
+
+PATIENCE = 20.0
+"""Predicted seconds of the remaining tasks from which on processes are worth their start."""
+LOGGER = logging.getLogger("scorecube")
 
 
 def sweep(
@@ -95,28 +114,184 @@ def sweep(
             opened.add(name, cube=cube)
         sources = dict.fromkeys(cubes or opened)
         outcome = run_sweep(opened, tasks_of(chosen, sources), executor, progress=progress)
-        for name, subject, text in outcome.left_out:
-            LOGGER.warning("%s: %s left out: %s", name, subject, text)
+        impossible = [f"{name}: {subject}: {text}" for name, subject, text in outcome.left_out]
+        for line in impossible:
+            LOGGER.warning("left out: %s", line)
         outcome.refuse_failures(len(sources))
         if not outcome.stored:
-            raise BadPlan(
-                "; ".join(f"{name}: {subject}: {text}" for name, subject, text in outcome.left_out)
-            )
-        tree = results_tree(opened, chosen, outcome.stored)
+            raise BadPlan("; ".join(impossible))
+        tree = _tree(opened, chosen, outcome.stored)
         return tree if keep else tree.load()
 
 
-def results_tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> xr.DataTree:
+def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> xr.DataTree:
     """Return results as a tree ``collection/analysis``, whose values are read on use."""
-    labels = list[str]()
-    for entry in entries:
-        name = entry.analysis.name
-        count = sum(label == name or label.startswith(f"{name}-") for label in labels)
-        labels.append(f"{name}-{count + 1}" if count else name)
-    results = {
-        f"/{collection}/{labels[place]}": study[collection].open_result(
-            entries[place].analysis.name, digest
-        )
-        for place, collection, digest, _ in sorted(stored)
-    }
+    kinds = [entry.analysis.name for entry in entries]
+    results = {}
+    for place, collection, digest, _ in sorted(stored):
+        count = kinds[: place + 1].count(kinds[place])
+        label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
+        results[f"/{collection}/{label}"] = study[collection].open_result(kinds[place], digest)
     return xr.DataTree.from_dict(results)
+
+
+def sources_of(sweep: SweepFile, *, replaced: bool = False) -> dict[str, Source | None]:
+    """Return the sources of the collections of a sweep by name; None for those that its study has.
+
+    replaced: Whether all replace what is stored.
+    """
+    if not sweep.sources:
+        return dict.fromkeys(open_study(sweep.study))
+    more = {"replace": True} if replaced else {}
+    return {
+        source.name: replace(source, settings={**source.settings, **more})
+        for source in sweep.sources
+    }
+
+
+def tasks_of(
+    entries: Sequence[Entry], sources: Mapping[str, Source | None], part: str | None = None
+) -> list[SweepTask]:
+    """Return the tasks of single collections, and behind them those that compare several.
+
+    entries: Of the sweep.
+    sources: Of all its collections, by name; None for those that are in the study.
+    part: Share of the collections, such as ``3/100``, which leaves out what compares several.
+    Raises BadPlan: A pattern that matches no collection, or a text that is no part.
+    """
+    single: dict[str, dict[int, Entry]] = {name: {} for name in sources}
+    several = []
+    for place, entry in enumerate(entries):
+        patterns = entry.collections
+        chosen = [name for name in sources if any(fnmatchcase(name, one) for one in patterns)]
+        if not chosen:
+            raise BadPlan(
+                f"{entry.analysis.name}: no collection matches {', '.join(patterns)}; "
+                f"there are {', '.join(sources) or 'none'}"
+            )
+        if entry.analysis.n_collections != 1 and len(chosen) > 1:
+            several.append(SweepTask(tuple(chosen), {place: entry}))
+        else:
+            for name in chosen:
+                single[name][place] = entry
+    shared = list(sources) if part is None else share(sources, part)
+    tasks = [SweepTask((name,), single[name], sources[name]) for name in shared]
+    return tasks if part else tasks + several
+
+
+def share(collections: Iterable[str], part: str) -> list[str]:
+    """Return every N-th of sorted names from the K-th on, for a part ``K/N``.
+
+    Raises BadPlan: Another text, or a K that is not within 1 and N.
+
+    Examples
+    --------
+    >>> share(["c", "a", "b"], "1/2")
+    ['a', 'c']
+    """
+    numbers = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", part, re.ASCII)
+    if numbers is None or int(numbers[1]) > int(numbers[2]):
+        raise BadPlan(
+            f"{option('part', part)}: expected K/N such as 3/100, with K from 1 to N", option="part"
+        )
+    return sorted(collections)[int(numbers[1]) - 1 :: int(numbers[2])]
+
+
+def run_sweep(
+    study: Study,
+    tasks: Sequence[SweepTask],
+    executor: Executor,
+    *,
+    notify: Callable[[str], None] = LOGGER.info,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run the tasks of a sweep.
+
+    study: Opened for writing.
+    tasks: As from `tasks_of`.
+    executor: Where blocks, or whole tasks, are computed.
+    notify: Takes notes on what is read.
+    progress: Called with numbers of tasks: (done, total).
+    Returns outcome: What is stored, and what failed while the others went on.
+    Raises StoreFailed, ClusterFailed: What would meet every other task, too.
+    """
+    total, done = Outcome(), 0
+
+    def keep(outcome: Outcome) -> None:
+        nonlocal done
+        total.stored += outcome.stored
+        total.failed += outcome.failed
+        total.left_out += outcome.left_out
+        for line in outcome.lines:
+            notify(line)
+        done += 1
+        if progress is not None:
+            progress(done, len(tasks))
+
+    single = [task for task in tasks if len(task.collections) == 1]
+    rest, started = single, time.monotonic()
+    while rest and not _is_long(len(single) - len(rest), len(rest), started, executor):
+        keep(compute(study, rest[0], executor))
+        if rest is single:  # the first one compiled kernels
+            started = time.monotonic()
+        rest = rest[1:]
+    if rest:
+        rest = _side_by_side(study.path, rest, executor, keep)
+        if rest:
+            notify(f"{counted(len(rest), 'collection')} left by workers: too large, or not visible")
+    for task in [*rest, *tasks[len(single) :]]:
+        keep(compute(study, task, executor))
+    return total
+
+
+def _is_long(done: int, left: int, started: float, executor: Executor) -> bool:
+    """Whether the tasks that are left are better run side by side."""
+    if done == 0 or executor.workers == 1 or left < 2 * executor.workers:
+        return False
+    seconds = (time.monotonic() - started) * left / max(done - 1, 1)
+    return executor.client is not None or seconds > PATIENCE
+
+
+def _side_by_side(
+    path: str, tasks: Sequence[SweepTask], executor: Executor, keep: Callable[[Outcome], None]
+) -> list[SweepTask]:
+    """Run whole tasks on workers, and return those for which they lack the memory or the study."""
+    count, returned, memory = executor.workers, list[SweepTask](), None
+
+    def take(position: int, outcome: Outcome) -> None:
+        if outcome.elsewhere:
+            returned.append(tasks[position])
+        else:
+            keep(outcome)
+
+    with ExitStack() as stack:
+        client = executor.client
+        if client is None:
+            memory = (executor.memory or default_memory()) // count
+            options = {"n_workers": count, "threads_per_worker": 1}
+            spec = make_spec({"class": "distributed.LocalCluster", "options": options})
+            client = stack.enter_context(open_executor(spec)).client
+        run_items(client, partial(compute_there, path, memory=memory), tasks, take)
+    return returned
+
+
+def compute_there(path: str, task: SweepTask, *, memory: int | None) -> Outcome:
+    """Run a task in a worker process, with one thread and its share of the memory."""
+    if not exists(path):
+        return Outcome(elsewhere=True)
+    return compute(open_study(path, mode="a"), task, Executor(memory=memory))
+
+
+def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
+    """Return how many collections and results of tasks are in the study at a path."""
+    swept = {name for task in tasks for name in task.collections}
+    wanted = sum(len(task.entries) for task in tasks)
+    there, results = set[str](), 0
+    if exists(path):
+        study = open_study(path)
+        there = swept.intersection(study)
+        readable = [task for task in tasks if there.issuperset(task.collections)]
+        results = sum(n_stored(study, task) for task in readable)
+    collections = counted(len(swept), "collection")
+    stored = f"{results:,} of {counted(wanted, 'result')} stored"
+    return f"{len(there):,} of {collections} read, {stored}"

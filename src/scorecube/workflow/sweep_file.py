@@ -41,8 +41,9 @@ from scorecube.errors import BadInput, BadPlan, ScorecubeError, nearest, option
 from scorecube.ingest.options import EVALUATE, IMPORT
 
 Table = Mapping[str, Any]
-Options = Mapping[str, Option]
 TEXTS = tuple[str, ...]
+RUNS, SCORES = "runs", "scores"
+PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups", "study", "cluster")
 
 
 def _declared(kind: Any, *names: str) -> dict[str, Option]:
@@ -50,20 +51,18 @@ def _declared(kind: Any, *names: str) -> dict[str, Option]:
     return {name: Option("", name=name, type=kind) for name in names}
 
 
-RUNS, SCORES = "runs", "scores"
-SETTINGS: Options = {
+SETTINGS = {
     **_declared(str, "study", "cluster"),
     **{key: SHARED[key] for key in ("trials", "seed", "workers", "memory")},
     **{key: EVALUATE[key] for key in ("metrics", "gains")},
 }
 """Settings at the top of a file."""
-TABLES = _declared(str, "name", "teams", "topic_groups")
-SOURCES: Mapping[str, Options] = {
-    RUNS: {**EVALUATE, **TABLES, **_declared(str | TEXTS, RUNS), **_declared(str, "qrels")},
+TABLES = _declared(str, "name", "teams", "topic_groups", "qrels")
+SOURCES: Mapping[str, Mapping[str, Option]] = {
+    RUNS: {**EVALUATE, **TABLES, **_declared(str | TEXTS, RUNS)},
     SCORES: {**IMPORT, **TABLES, **_declared(str | TEXTS, SCORES)},
 }
 """Settings of a collection by the kind of its source."""
-PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups")
 ENTRY = _declared(TEXTS, "collections")
 """Settings of an analysis beside its options."""
 
@@ -133,14 +132,12 @@ class Entry:
 class SweepFile:
     """Content of a sweep file; see the module.
 
-    path: The file.
     study: Path or URL of the study.
     sources: Of the collections.
     entries: Analyses with their options and collections.
     settings: Others at the top of the file: cluster, workers, memory.
     """
 
-    path: str
     study: str
     sources: tuple[Source, ...]
     entries: tuple[Entry, ...]
@@ -155,12 +152,13 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     Raises BadInput: With file and table: invalid TOML, unknown settings (with the nearest known
         ones), values of another type or out of range, two collections of one name.
     """
-    file, content = Path(path), _content(path)
-    tables = {key: content.pop(key, []) for key in ("collection", "analysis")}
-    settings = _values(content, SETTINGS, str(file))
+    file, content = Path(path), _content(Path(path))
     folder = file.resolve().parent
+    collections, analyses = (_tables(content, key, file) for key in ("collection", "analysis"))
+    content.setdefault("study", file.with_suffix(".zarr").name)
+    settings = _absolute(_values(content, SETTINGS, str(file)), folder)
     sources: dict[str, Source] = {}
-    for where, table in _numbered(file, "collection", tables["collection"]):
+    for where, table in collections:
         for source in _sources(table, settings, folder, where):
             if source.name in sources:
                 raise BadInput(
@@ -169,41 +167,32 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
                     where,
                 )
             sources[source.name] = source
-    entries = [
-        entry
-        for where, table in _numbered(file, "analysis", tables["analysis"])
-        for entry in _entries(table, settings, where)
-    ]
+    entries = [entry for where, table in analyses for entry in _entries(table, settings, where)]
     if not entries:
         raise BadInput("no [[analysis]] in the file: nothing to do", str(file))
-    study = settings.get("study", file.with_suffix(".zarr").name)
-    if "cluster" in settings:
-        settings["cluster"] = _absolute(settings["cluster"], folder)
-    return SweepFile(
-        str(file), _absolute(study, folder), tuple(sources.values()), tuple(entries), settings
-    )
+    return SweepFile(settings.pop("study"), tuple(sources.values()), tuple(entries), settings)
 
 
-def _content(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _content(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", str(path)) from None
+        raise BadInput(f"cannot be read: {error.strerror}", str(file)) from None
     except ValueError as error:  # also bytes that are not UTF-8, integers of thousands of digits
-        raise BadInput(f"is not TOML: {error}", str(path)) from None
+        raise BadInput(f"is not TOML: {error}", str(file)) from None
     except RecursionError:
-        raise BadInput("its values are nested too deeply", str(path)) from None
+        raise BadInput("its values are nested too deeply", str(file)) from None
 
 
-def _numbered(file: Path, key: str, tables: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables of an array with the file and their numbers, for error messages."""
+def _tables(content: dict[str, Any], key: str, file: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Take an array of tables from a file; return each with its place, for error messages."""
+    tables = content.pop(key, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise BadInput(f"{key} is {shown(tables)}; expected tables [[{key}]]", str(file))
-    for number, table in enumerate(tables, 1):
-        yield f"{file}: [[{key}]] {number}", table
+    return [(f"{file}: [[{key}]] {number}", table) for number, table in enumerate(tables, 1)]
 
 
-def _values(table: Table, options: Options, where: str) -> dict[str, Any]:
+def _values(table: Table, options: Mapping[str, Option], where: str) -> dict[str, Any]:
     """Return the settings of a table, converted to the types of their options."""
     values = {}
     for key, value in table.items():
@@ -218,11 +207,15 @@ def _values(table: Table, options: Options, where: str) -> dict[str, Any]:
     return values
 
 
-def _absolute(value: Any, folder: Path) -> Any:
-    """Return a path, or several, relative to a folder; URLs as they are."""
-    if isinstance(value, tuple):
-        return tuple(_absolute(path, folder) for path in value)
-    return value if "://" in value else str(folder / value)
+def _absolute(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return settings whose paths are relative to a folder; URLs as they are."""
+
+    def absolute(path: Any) -> Any:
+        if isinstance(path, tuple):
+            return tuple(map(absolute, path))
+        return path if "://" in path else str(folder / path)
+
+    return values | {key: absolute(values[key]) for key in PATHS if key in values}
 
 
 def _sources(table: Table, shared: Table, folder: Path, where: str) -> Iterator[Source]:
@@ -235,29 +228,26 @@ def _sources(table: Table, shared: Table, folder: Path, where: str) -> Iterator[
     (kind,) = kinds
     if kind == RUNS and "qrels" not in table:
         raise BadInput("runs need judgements; add qrels = FILE", where)
-    if "each" in table:
-        filled = [
-            _filled({"name": "{stem}", **table}, match, where)
-            for match in _matches(table["each"], folder, where)
-        ]
-    elif "name" in table:
-        filled = [dict(table)]
-    else:
+    if "each" not in table and "name" not in table:
         raise BadInput('the collection needs a name; add name = "NAME"', where)
-    for single in filled:
-        single.pop("each", None)
-        values = _values(single, SOURCES[kind], where)
+    copies = [dict(table)]
+    if "each" in table:
+        named = {"name": "{stem}", **table}
+        copies = [
+            _filled(named, match, where) for match in _matches(named.pop("each"), folder, where)
+        ]
+    for single in copies:
+        values = _absolute(_values(single, SOURCES[kind], where), folder)
         if kind == RUNS:
             values = {key: shared[key] for key in ("metrics", "gains") if key in shared} | values
-        values |= {key: _absolute(values[key], folder) for key in PATHS if key in values}
         yield Source(values.pop("name"), kind, values, where)
 
 
 def _matches(pattern: Any, folder: Path, where: str) -> list[Path]:
     """Return the files that match a pattern, sorted."""
     try:
-        absolute = Path(pattern).is_absolute()
-        matches = sorted((Path("/") if absolute else folder).glob(pattern.lstrip("/")))
+        root = Path("/") if Path(pattern).is_absolute() else folder
+        matches = sorted(root.glob(pattern.lstrip("/")))
     except (TypeError, ValueError, OSError) as error:
         raise BadInput(
             f"each = {shown(pattern)} is no pattern of files: {error}; use a pattern such as "
@@ -283,10 +273,9 @@ def _filled(value: Any, match: Path, where: str) -> Any:
         "parent": str(match.parent),
         "stem": match.name.removesuffix(".gz").rpartition(".")[0] or match.name,
     }
-    for name in re.findall(r"\{([^{}]*)\}", value):
-        if name not in fields:
-            fitting = ", ".join(fields)
-            raise BadInput(f"{value!r}: unknown field in braces; known are {fitting}", where)
+    if set(re.findall(r"\{([^{}]*)\}", value)) - set(fields):
+        known = ", ".join(fields)
+        raise BadInput(f"{value!r}: unknown field in braces; known are {known}", where)
     return re.sub(r"\{(\w+)\}", lambda name: fields[name[1]], value)
 
 
@@ -299,17 +288,16 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
         raise BadInput(f"unknown analysis {name!r}; the nearest known ones are: {near}", where)
     if not (isinstance(grid, dict) and all(isinstance(value, list) for value in grid.values())):
         raise BadInput(f"grid = {shown(grid)}; expected lists of values by setting", where)
-    kind = registry.load(name)
+    kind, where = registry.load(name), f"{where} ({name})"
     own = {key: value for key, value in options_of(kind).items() if key not in ENTRY}
     options = {**{key: SHARED[key] for key in ("trials", "seed", *SELECTION)}, **own, **ENTRY}
     for combination in itertools.product(*grid.values()):
         chosen = as_named(kind, {**constant, **dict(zip(grid, combination, strict=True))})
-        values = _values(chosen, options, f"{where} ({name})")
+        values = _values(chosen, options, where)
         try:
             analysis = kind(**{key: values.pop(key) for key in own if key in values})
-        except (ScorecubeError, TypeError, ValueError) as error:
-            problem = error.in_file() if isinstance(error, ScorecubeError) else str(error)
-            raise BadInput(problem, f"{where} ({name})") from None
+        except ScorecubeError as error:
+            raise BadInput(error.in_file(), where) from None
         yield Entry(
             analysis,
             trials=values.pop("trials", shared.get("trials")),

@@ -1,24 +1,14 @@
-"""Sweeps: many analyses of many collections of a study.
-
-A task reads one collection, if it has a source, and computes what its entries ask for and the study
-lacks. The first tasks run one after another in this process, each with all cores. When they predict
-that the rest takes longer than `PATIENCE` seconds, whole tasks run side by side in processes of one
-thread, or on the workers of a client. Each task stores its own results, so that a sweep is resumed
-by running it again, and its parts may run at once on several machines.
-"""
+"""Tasks of a sweep: reading one collection, and computing what it lacks."""
 
 from __future__ import annotations
 
-import logging
-import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -27,6 +17,7 @@ from scorecube.analyses.plan import request_digest
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import (
+    BadInput,
     BadName,
     BadPlan,
     ClusterFailed,
@@ -34,27 +25,21 @@ from scorecube.errors import (
     StoreFailed,
     SweepFailed,
     counted,
-    option,
 )
-from scorecube.execute.clusters import make_spec, open_executor
-from scorecube.execute.executor import Executor, Progress
-from scorecube.execute.items import run_items
-from scorecube.execute.memory import default_memory
-from scorecube.storage import Collection, Study, exists, open_study
-from scorecube.workflow.sweep_file import Entry, Source
-from scorecube.workflow.sweep_sources import add_source
+from scorecube.execute.executor import Executor
+from scorecube.ingest.files import expand
+from scorecube.ingest.options import IMPORT
+from scorecube.storage import Collection, Study
+from scorecube.workflow.inputs import arguments_of, evaluate_into, import_scores, read_rankings
+from scorecube.workflow.sweep_file import PATHS, RUNS, SCORES, Entry, Source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 
-if TYPE_CHECKING:
-    pass
-
-PATIENCE = 20.0
-"""Predicted seconds of the remaining tasks from which on processes are worth their start."""
 READING = "reading"
 """Subject of a problem that is no analysis."""
-MEMORY = "memory"
-"""Option that an error names where a plan needs more memory than there is."""
-LOGGER = logging.getLogger("scorecube")
+SOURCE = "sweep_source"
+"""Fact of a collection: digest of the settings and files that it was read from."""
+DIMS = {"metrics": names.METRIC, "gains": names.GAIN, "runs": names.RUN, "topics": names.TOPIC}
+"""Dim of each selection by labels."""
 
 
 class Problem(NamedTuple):
@@ -101,8 +86,9 @@ class Outcome:
             text = f"{type(error).__name__}: {error}"
             if isinstance(error, ScorecubeError):
                 text = error.in_file().removeprefix(f"{collection}: ")
-            self.elsewhere |= getattr(error, "option", None) == MEMORY
-            impossible = isinstance(error, BadPlan | BadName) and error.option != MEMORY
+            lacks_memory = getattr(error, "option", None) == "memory"
+            self.elsewhere |= lacks_memory
+            impossible = isinstance(error, BadPlan | BadName) and not lacks_memory
             problems = self.left_out if impossible and subject != READING else self.failed
             problems.append(Problem(collection, subject, text))
 
@@ -124,141 +110,6 @@ class SweepTask:
     collections: tuple[str, ...]
     entries: Mapping[int, Entry]
     source: Source | None = None
-
-
-def tasks_of(
-    entries: Sequence[Entry], sources: Mapping[str, Source | None], part: str | None = None
-) -> list[SweepTask]:
-    """Return the tasks of single collections, and behind them those that compare several.
-
-    entries: Of the sweep.
-    sources: Of all its collections, by name; None for those that are in the study.
-    part: Share of the collections, such as ``3/100``, which leaves out what compares several.
-    Raises BadPlan: A pattern that matches no collection, or a text that is no part.
-    """
-    single: dict[str, dict[int, Entry]] = {name: {} for name in sources}
-    several = []
-    for place, entry in enumerate(entries):
-        patterns = entry.collections
-        chosen = [
-            name for name in sources if any(fnmatchcase(name, pattern) for pattern in patterns)
-        ]
-        if not chosen:
-            raise BadPlan(
-                f"{entry.analysis.name}: no collection matches {', '.join(patterns)}; "
-                f"there are {', '.join(sources) or 'none'}"
-            )
-        if entry.analysis.n_collections != 1 and len(chosen) > 1:
-            several.append(SweepTask(tuple(chosen), {place: entry}))
-        else:
-            for name in chosen:
-                single[name][place] = entry
-    shared = list(sources) if part is None else share(sources, part)
-    tasks = [SweepTask((name,), single[name], sources[name]) for name in shared]
-    return tasks if part else tasks + several
-
-
-def share(collections: Iterable[str], part: str) -> list[str]:
-    """Return every N-th of sorted names from the K-th on, for a part ``K/N``.
-
-    Raises BadPlan: Another text, or a K that is not within 1 and N.
-
-    Examples
-    --------
-    >>> share(["c", "a", "b"], "1/2")
-    ['a', 'c']
-    """
-    numbers = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", part, re.ASCII)
-    if numbers is None or int(numbers[1]) > int(numbers[2]):
-        raise BadPlan(
-            f"{option('part', part)}: expected K/N such as 3/100, with K from 1 to N", option="part"
-        )
-    return sorted(collections)[int(numbers[1]) - 1 :: int(numbers[2])]
-
-
-def run_sweep(
-    study: Study,
-    tasks: Sequence[SweepTask],
-    executor: Executor,
-    *,
-    notify: Callable[[str], None] = LOGGER.info,
-    progress: Progress | None = None,
-) -> Outcome:
-    """Run the tasks of a sweep.
-
-    study: Opened for writing.
-    tasks: As from `tasks_of`.
-    executor: Where blocks, or whole tasks, are computed.
-    notify: Takes notes on what is read.
-    progress: Called with numbers of tasks: (done, total).
-    Returns outcome: What is stored, and what failed while the others went on.
-    Raises StoreFailed, ClusterFailed: What would meet every other task, too.
-    """
-    total, done = Outcome(), 0
-
-    def keep(outcome: Outcome) -> None:
-        nonlocal done
-        total.stored += outcome.stored
-        total.failed += outcome.failed
-        total.left_out += outcome.left_out
-        for line in outcome.lines:
-            notify(line)
-        done += 1
-        if progress is not None:
-            progress(done, len(tasks))
-
-    single = [task for task in tasks if len(task.collections) == 1]
-    rest, started = single, time.monotonic()
-    while rest and not _is_long(len(single) - len(rest), len(rest), started, executor):
-        keep(compute(study, rest[0], executor))
-        if rest is single:  # the first one compiled kernels
-            started = time.monotonic()
-        rest = rest[1:]
-    if rest:
-        rest = _side_by_side(study.path, rest, executor, keep)
-        if rest:
-            notify(f"{counted(len(rest), 'collection')} left by workers: too large, or not visible")
-    for task in [*rest, *tasks[len(single) :]]:
-        keep(compute(study, task, executor))
-    return total
-
-
-def _is_long(done: int, left: int, started: float, executor: Executor) -> bool:
-    """Whether the tasks that are left are better run side by side."""
-    if done == 0 or executor.workers == 1 or left < 2 * executor.workers:
-        return False
-    seconds = (time.monotonic() - started) * left / max(done - 1, 1)
-    return executor.client is not None or seconds > PATIENCE
-
-
-def _side_by_side(
-    path: str, tasks: Sequence[SweepTask], executor: Executor, keep: Callable[[Outcome], None]
-) -> list[SweepTask]:
-    """Run whole tasks on workers, and return those for which they lack the memory or the study."""
-    count, returned, memory = executor.workers, list[SweepTask](), None
-
-    def take(position: int, outcome: Outcome) -> None:
-        if outcome.elsewhere:
-            returned.append(tasks[position])
-        else:
-            keep(outcome)
-
-    with ExitStack() as stack:
-        client = executor.client
-        if client is None:
-            memory = (executor.memory or default_memory()) // count
-            options = {"n_workers": count, "threads_per_worker": 1}
-            spec = {"class": "distributed.LocalCluster", "options": options}
-            client = stack.enter_context(open_executor(make_spec(spec))).client
-        run_items(client, partial(compute_there, path, memory=memory), tasks, take)
-    return returned
-
-
-def compute_there(path: str, task: SweepTask, *, memory: int | None) -> Outcome:
-    """Run a task in a worker process, with one thread and its share of the memory."""
-    if not exists(path):
-        return Outcome(elsewhere=True)
-    return compute(open_study(path, mode="a"), task, Executor(memory=memory))
 
 
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
@@ -297,6 +148,54 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     return outcome
 
 
+def add_source(
+    study: Study, source: Source, executor: Executor, notify: Callable[[str], None]
+) -> None:
+    """Add a collection to a study, unless what it is read from is what it was read from before.
+
+    executor: Where run files are read.
+    notify: Takes lines of text: notes on what is read.
+    Raises BadInput, BadStudy: Files that cannot be read, or that contradict the stored collection.
+    """
+    settings = dict(source.settings)
+    replace = settings.pop("replace", False)
+    digest = hashlib.sha256(repr(sorted(settings.items())).encode())
+    files = {}
+    for key in PATHS:
+        if key in settings:
+            try:
+                files[key] = expand(settings[key], {RUNS: "run files"}.get(key, key))
+            except BadInput as error:
+                problem = f"{key} of {source.name}: {error.in_file()}"
+                raise BadInput(problem, source.where) from None
+            for path in files[key]:
+                digest.update(f"{path}\n".encode() + _digest_of(path))
+    facts = {SOURCE: digest.hexdigest()}
+    if source.name in study and study[source.name].facts.get(SOURCE) == facts[SOURCE]:
+        return
+
+    def note(line: str) -> None:
+        notify(f"{source.name}: note: {line}")
+
+    if source.kind == SCORES:
+        options = {key: value for key, value in settings.items() if key in IMPORT}
+        cube = import_scores(files[SCORES], notify=note, **options)
+        study.add(source.name, cube=cube, replace=replace, facts=facts)
+        return
+    reading, scoring = arguments_of({**settings, "replace": replace})
+    reading |= {"workers": executor.workers, "client": executor.client, "notify": note}
+    rankings = read_rankings(files[RUNS], settings["qrels"], **reading)
+    evaluate_into(study, source.name, rankings, facts=facts, **scoring)
+
+
+def _digest_of(path: os.PathLike[str]) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", path) from None
+
+
 def request_of(study: Study, collections: Sequence[str], entry: Entry) -> str:
     """Return the digest of what an entry asks for of the scores that are there now.
 
@@ -323,23 +222,14 @@ def stored_digest(collection: Collection, entry: Entry, request: str) -> str:
     return ""
 
 
-def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
-    """Return how many collections and results of tasks are in the study at a path."""
-    swept = {name for task in tasks for name in task.collections}
-    wanted = sum(len(task.entries) for task in tasks)
-    there, results = set[str](), 0
-    if exists(path):
-        study = open_study(path)
-        there = swept.intersection(study)
-        for task in tasks:
-            for entry in task.entries.values() if there.issuperset(task.collections) else ():
-                first = study[task.collections[0]]
-                request = request_of(study, task.collections, entry)
-                some = first.result_attributes(entry.analysis.name)
-                results += bool(stored_digest(first, entry, request) if request else some)
-    collections = counted(len(swept), "collection")
-    stored = f"{results:,} of {counted(wanted, 'result')} stored"
-    return f"{len(there):,} of {collections} read, {stored}"
+def n_stored(study: Study, task: SweepTask) -> int:
+    """Return how many results of a task are stored."""
+    first, count = study[task.collections[0]], 0
+    for entry in task.entries.values():
+        request = request_of(study, task.collections, entry)
+        some = bool(first.result_attributes(entry.analysis.name))
+        count += bool(stored_digest(first, entry, request)) if request else some
+    return count
 
 
 def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:
@@ -348,10 +238,8 @@ def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]
     Raises BadName: The cube has none of the selected ones.
     """
     result = dict(selection)
-    dims = {"metrics": names.METRIC, "gains": names.GAIN, "runs": names.RUN, "topics": names.TOPIC}
-    for key in dims.keys() & selection.keys():
-        there = set(labels_of(cube, dims[key]))
-        wanted = list(selection[key])
+    for key in DIMS.keys() & selection.keys():
+        there, wanted = set(labels_of(cube, DIMS[key])), list(selection[key])
         if key == "metrics":
             wanted = [str(parse_known(str(label))) for label in wanted]
         result[key] = [label for label in wanted if label in there]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, cube_digest, make_plan
+from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, make_plan
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
@@ -20,8 +20,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
+from scorecube.execute.memory import Needs, needs_of, program_bytes
 from scorecube.execute.run import run
-from scorecube.names import GAIN, METRIC, RUN, SETTING, TOPIC
+from scorecube.names import GAIN, SETTING
 from scorecube.storage import Collection, NewResult, Study, select_disjoint
 
 REQUEST = "request"
@@ -51,6 +52,10 @@ class Cubes:
             self._cubes[name] = self.study[name].cube_among(self._among)
         return self._cubes[name]
 
+    def rankings(self, name: str) -> xr.Dataset:
+        """Return the rankings of a collection."""
+        return self.study[name].rankings
+
 
 @dataclass(frozen=True)
 class Task:
@@ -60,8 +65,6 @@ class Task:
     collection: Where the result is stored.
     prepared: The plan with its prepared scores.
     versions: Of the cubes of its collections when they were read.
-    read: Reads and selects its scores.
-    labels: Of these, by dim: metrics and gain settings that are added later do not matter.
     request: Digest of the entry of a sweep that it was planned for; empty for none.
     preset: Paper whose settings the analysis has, which the result names; None for no paper.
     """
@@ -70,8 +73,6 @@ class Task:
     collection: Collection
     prepared: PreparedPlan
     versions: Mapping[str, str]
-    read: Callable[[Cubes], xr.Dataset]
-    labels: Mapping[str, Sequence[str]]
     request: str = ""
     preset: str | None = None
 
@@ -87,9 +88,7 @@ class Task:
 
     def stored(self) -> xr.Dataset | None:
         """Return the stored result, or None; its values are loaded when they are used."""
-        if not self.is_stored():
-            return None
-        return self.collection.open_result(self.plan.analysis.name, self.plan.digest)
+        return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
 
     def is_stored(self) -> bool:
         """Whether the result is stored."""
@@ -114,7 +113,7 @@ class Task:
         Raises BadStudy: Scores were replaced since they were read.
         """
         name = self.plan.analysis.name
-        self._refuse_changed()
+        self._refuse_replaced()
         blocks = self.collection.blocks(name, self.plan.work_digest)
         result = run(
             self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
@@ -122,27 +121,44 @@ class Task:
         asked = {REQUEST: self.request} if self.request else {}
         asked |= {PRESET: self.preset} if self.preset else {}
         result = result.assign_attrs(collection=self.collection.name, **asked)
-        self._refuse_changed()
+        self._refuse_replaced()
         version = self.versions[self.collection.name]
         new = NewResult(name, self.plan.digest, result, version=version)
         self.collection.write_results([new])
         return result
 
-    def _refuse_changed(self) -> None:
-        changed = [
-            name
-            for name, version in self.versions.items()
-            if self.study[name].cube_version != version
-        ]
-        if not changed:
-            return
-        cube = self.read(Cubes(self.study, len(self.versions)))
-        there = all(set(kept) <= set(labels_of(cube, dim)) for dim, kept in self.labels.items())
-        if not there or cube_digest(cube.sel(self.labels)) != self.plan.cube_digest:
-            raise BadStudy(
-                f"{self.study.path}: {changed[0]}: its scores were replaced while this command "
-                "ran, so its result is not stored; run the same command again"
-            )
+    def _refuse_replaced(self) -> None:
+        for name, version in self.versions.items():
+            if version not in self.study[name].head.contains:
+                raise BadStudy(
+                    f"{self.study.path}: {name}: its scores were replaced while this command "
+                    "ran, so its result is not stored; run the same command again"
+                )
+
+
+def needs_of_tasks(tasks: Sequence[Task], workers: int, memory: int | None = None) -> list[Needs]:
+    """Return what each task needs, before the first of them starts.
+
+    tasks: As from `plan_in_study`.
+    workers: Blocks that are computed at a time in this process; 0 on a cluster.
+    memory: Limit in bytes; None for four fifths of the machine's memory.
+    Raises BadPlan: A task needs more; the message has its collection and both numbers.
+    """
+    program = program_bytes() if tasks else 0.0
+    needs = [needs_of(task.prepared, workers, program) for task in tasks]
+    for task, need in zip(tasks, needs, strict=True):
+        with _naming(f"{task.collection.name}: {task.plan.analysis.name}"):
+            need.check(memory)
+    return needs
+
+
+@contextmanager
+def _naming(subject: str) -> Iterator[None]:
+    """Say what an error is about."""
+    try:
+        yield
+    except (BadName, BadPlan) as error:
+        raise type(error)(f"{subject}: {error.marked}", option=error.option) from None
 
 
 def plan_in_study(
@@ -171,38 +187,27 @@ def plan_in_study(
     """
     check_analysis(analysis)
     chosen = _chosen(study, collections)
-    shared = Cubes(study, len(chosen)) if cubes is None else cubes
-    analysis, groups = _grouped(study, analysis, chosen, named=collections is not None)
+    cubes = cubes or Cubes(study, len(chosen))
+    record, groups = _grouped(study, analysis, chosen, named=collections is not None)
     tasks = []
     for group in groups:
-        read = partial(_read, analysis, group, selection)
-        cube = read(shared)
-        try:
-            prepared = make_plan(cube, analysis, trials=trials, seed=seed)
-        except BadPlan as error:
-            raise BadPlan(f"{group[0]}: {error.marked}", option=error.option) from None
-        versions = {name: shared.versions[name] for name in group}
-        kept = {dim: labels_of(cube, dim) for dim in (METRIC, GAIN, RUN, TOPIC)}
-        tasks.append(Task(study, study[group[0]], prepared, versions, read, kept, preset=preset))
+        cube = _read(record, group, selection, cubes)
+        with _naming(group[0]):
+            prepared = make_plan(cube, record, trials=trials, seed=seed)
+        versions = {name: cubes.versions[name] for name in group}
+        tasks.append(Task(study, study[group[0]], prepared, versions, preset=preset))
     return tasks
 
 
 def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
     """Return the named collections once each, by default all of the study."""
-    if collections is None:
-        chosen = list(study)
-        if not chosen:
-            raise BadStudy(
-                f"{study.path}: the study has no collections; add one with scorecube evaluate or "
-                "scorecube import"
-            )
+    names = study if collections is None else labels("collections", collections)
+    if chosen := list(dict.fromkeys(names)):
         return chosen
-    chosen = list(dict.fromkeys(labels("collections", collections)))
-    if not chosen:
-        raise BadStudy(
-            f"no collection is named; name at least one, or omit {option('collection')} to use all"
-        )
-    return chosen
+    raise BadStudy(
+        f"{study.path}: the study has no collections, or none is named; add one with scorecube "
+        f"evaluate or scorecube import, or omit {option('collection')}"
+    )
 
 
 def _grouped(
@@ -210,19 +215,13 @@ def _grouped(
 ) -> tuple[Any, list[list[str]]]:
     """Return the analysis with the names of collections that it compares, and those of each task.
 
-    named: Whether collections were named.
+    named: Whether collections were named: the first is the truth of judges.
     """
     if analysis.n_collections == ALL_COLLECTIONS:
         group = in_board_order(chosen)
         return dataclasses.replace(analysis, collections=tuple(group)), [group]
-    if analysis.n_collections == ANY_NUMBER:
-        group = _truth_and_judges(study, analysis, chosen, named)
-        return dataclasses.replace(analysis, truth=group[0], judges=tuple(group[1:])), [group]
-    return analysis, [[name] for name in chosen]
-
-
-def _truth_and_judges(study: Study, analysis: Any, chosen: list[str], named: bool) -> list[str]:
-    """Return the truth and the judges; where only collections are named, the first is the truth."""
+    if analysis.n_collections != ANY_NUMBER:
+        return analysis, [[name] for name in chosen]
     truth = analysis.truth or (chosen[0] if named else "")
     judges = list(analysis.judges or [name for name in chosen if name != truth])
     if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
@@ -233,7 +232,7 @@ def _truth_and_judges(study: Study, analysis: Any, chosen: list[str], named: boo
             f"{study.path} has {', '.join(study)}",
             option="judges" if truth else "truth",
         )
-    return [truth, *judges]
+    return dataclasses.replace(analysis, truth=truth, judges=tuple(judges)), [[truth, *judges]]
 
 
 def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
@@ -241,21 +240,18 @@ def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -
     if analysis.n_collections == ANY_NUMBER:
         return _of_judges(group, selection, cubes)
     if analysis.n_collections == ALL_COLLECTIONS:
-        return joined_cubes(group, selection, cubes)
+        return _of_board(group, selection, cubes)
     cube = select(cubes.whole(group[0]), **selection)
-    if not analysis.uses_rankings:
-        return cube
-    return with_rankings(cube, cubes.study[group[0]].rankings)
+    return with_rankings(cube, cubes.rankings(group[0])) if analysis.uses_rankings else cube
 
 
 def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
     """Return the selected scores of the truth and of judges, with counts of their labels."""
-    study, options = cubes.study, dict(selection)
-    whole = {name: cubes.whole(name) for name in group}
+    options, whole = dict(selection), {name: cubes.whole(name) for name in group}
     if options.pop("missing", None) == "drop":
         whole = {name: select(cube, missing="drop") for name, cube in whole.items()}
-    rankings = {name: study[name].rankings for name in group if study[name].contents()["rankings"]}
-    cube = judgement_sets(whole, rankings)
+    evaluated = [name for name in group if cubes.study[name].contents()["rankings"]]
+    cube = judgement_sets(whole, {name: cubes.rankings(name) for name in evaluated})
     gains = options.pop("gains", None)
     if gains is not None:
         settings = labels_of(cube, SETTING)
@@ -269,7 +265,7 @@ def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.D
     return select(cube, **options)
 
 
-def joined_cubes(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+def _of_board(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
     for key in options.keys() & {"top_runs", "by"}:
@@ -281,8 +277,6 @@ def joined_cubes(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr
     whole = {key: options.pop(key) for key in ("topics", "bags") if key in options}
     parts = {}
     for name in group:
-        try:
+        with _naming(name):
             parts[name] = select(cubes.whole(name), **options)
-        except (BadName, BadPlan) as error:
-            raise type(error)(f"{name}: {error.marked}", option=error.option) from None
     return select(join_collections(parts, **joining), **whole)

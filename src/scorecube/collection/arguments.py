@@ -22,16 +22,10 @@ DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 
 
 def labels(name: str, values: Any) -> list[str]:
-    """Return labels as a list of texts.
+    """Return labels, any iterable of texts, as a list of texts.
 
     name: Name of the argument in messages.
-    values: Any iterable of texts, such as a list, a tuple or an array.
     Raises BadPlan: A single text, or elements that are no texts.
-
-    Examples
-    --------
-    >>> labels("gains", ("1:1", "3:2:1"))
-    ['1:1', '3:2:1']
     """
     listed = _listed(name, values)
     if others := [value for value in listed if not isinstance(value, str)]:
@@ -43,10 +37,9 @@ def labels(name: str, values: Any) -> list[str]:
 
 
 def metric_names(name: str, values: Any) -> list[str]:
-    """Return metrics as a list of names.
+    """Return metrics, any iterable of texts, metrics or measures of ir_measures, as names.
 
     name: Name of the argument in messages.
-    values: Any iterable of texts, metrics, or measures of ir_measures.
     Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
     """
     listed = []
@@ -140,13 +133,8 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
         )
     if not absent:
         return cube
-    of_metric = (names.USES_GAINS, *names.ABOUT_METRICS)
-    values = {
-        name: np.atleast_1d(cube.variables[name].values)
-        for name in of_metric
-        if name in cube.coords
-    }
     named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}
-    added = {dim: [named[dim]] for dim in absent if dim not in cube.coords}
-    whole = cube.expand_dims(added).expand_dims([dim for dim in absent if dim not in added])
-    return whole.assign_coords({name: (names.METRIC, array) for name, array in values.items()})
+    whole = cube.assign_coords({dim: named[dim] for dim in absent if dim not in cube.coords})
+    of_metric = {names.USES_GAINS, *names.ABOUT_METRICS} & {*cube.coords}
+    values = {name: (names.METRIC, np.atleast_1d(cube[name].values)) for name in of_metric}
+    return whole.expand_dims(absent).assign_coords(values)

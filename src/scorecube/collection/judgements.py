@@ -160,10 +160,9 @@ class Qrels:
         seen = set()
         for line, row in enumerate(zip(self.topic_of.tolist(), self.documents, strict=True)):
             if row in seen:
-                document = row[1].decode("utf-8", "replace")
                 raise BadInput(
-                    f"document {document!r} is judged twice in topic {self.topics[row[0]]}; "
-                    "remove one of the lines",
+                    f"document {row[1].decode('utf-8', 'replace')!r} is judged twice in topic "
+                    f"{self.topics[row[0]]}; remove one of the lines",
                     self.path,
                     int(self.numbers[line]),
                 )
@@ -194,11 +193,9 @@ class Qrels:
     @cached_property
     def document_of(self) -> Int32Array:
         """Number of each line's document in its topic: int32 (line,)."""
-        tables, rows = (
-            self.document_numbers,
-            zip(self.topic_of.tolist(), self.documents, strict=True),
-        )
-        return np.fromiter((tables[topic][document] for topic, document in rows), np.int32)
+        tables = [self.document_numbers[topic] for topic in self.topic_of.tolist()]
+        pairs = zip(tables, self.documents, strict=True)
+        return np.fromiter((table[document] for table, document in pairs), np.int32)
 
     @cached_property
     def level_of_document(self) -> np.ndarray[Any, np.dtype[np.int8]]:

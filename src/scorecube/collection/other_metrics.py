@@ -37,16 +37,10 @@ class OtherMetric(Metric):
     def score_runs(
         self, lists: Lists, judged: NDArray[np.int64], retrieved: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Score lists, (run, topic); NaN where no document is relevant.
-
-        lists: Judged documents, (run, topic, entry).
-        judged: Number of judged documents, (topic, level).
-        retrieved: Lengths of the lists, (run, topic).
-        """
+        """Score lists, (run, topic) of the lengths `retrieved`; NaN where nothing is relevant."""
         import ir_measures
 
-        measure, scores = ir_measures.parse_measure(self.name), np.full(retrieved.shape, np.nan)
-        scores[:, judged[:, 1:].any(axis=1)] = 0.0  # of an empty list
+        measure, scores = ir_measures.parse_measure(self.name), np.zeros(retrieved.shape)
         for run in range(len(scores)):
             ranked, labels = _of_run(lists.ranks[run], lists.levels[run], judged, retrieved[run])
             for found in ir_measures.evaluator([measure], labels).iter_calc(ranked):
@@ -81,16 +75,14 @@ def _of_run(
     labels: dict[str, dict[str, int]] = {}
     for topic, length in enumerate(retrieved.tolist()):
         known = levels[topic] >= 0
-        at_rank = dict(
-            zip(ranks[topic, known].tolist(), levels[topic, known].tolist(), strict=True)
-        )
-        left = judged[topic] - np.bincount(levels[topic, known], minlength=judged.shape[1])
+        listed = levels[topic, known]
+        left = judged[topic] - np.bincount(listed, minlength=judged.shape[1])
         others = np.repeat(np.arange(len(left)), np.maximum(left, 0)).tolist()
-        labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank.items()} | {
+        at_rank = zip(ranks[topic, known].tolist(), listed.tolist(), strict=True)
+        labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank} | {
             f"o{k}": level for k, level in enumerate(others)
         }
         if length:
-            ranked[str(topic)] = {
-                f"r{rank}": float(length + 1 - rank) for rank in range(1, length + 1)
-            }
+            scores = zip(range(1, length + 1), range(length, 0, -1), strict=True)
+            ranked[str(topic)] = {f"r{rank}": float(score) for rank, score in scores}
     return ranked, labels

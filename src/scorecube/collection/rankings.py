@@ -32,36 +32,26 @@ FEWEST = 100
 class Order(StrEnum):
     """Order of the documents of a topic."""
 
-    SCORE = "score"
-    """Score descending, then document id descending as bytes: trec_eval."""
-    SCORE_DOCNO_ASC = "score-docno-asc"
-    """Score descending, then document id ascending."""
-    SCORE_STABLE = "score-stable"
-    """Score descending, then order of the file."""
-    FILE = "file"
-    """Order of the file: NTCIREVAL."""
-    RANK = "rank"
-    """Rank column ascending, then order of the file."""
+    SCORE = "score"  # descending, then document id descending as bytes: trec_eval
+    SCORE_DOCNO_ASC = "score-docno-asc"  # score descending, then document id ascending
+    SCORE_STABLE = "score-stable"  # score descending, then order of the file
+    FILE = "file"  # order of the file: NTCIREVAL
+    RANK = "rank"  # rank column ascending, then order of the file
 
 
 class Duplicates(StrEnum):
     """Treatment of a document that is listed twice in a topic of a run."""
 
-    ERROR = "error"
-    """Refuse the file: trec_eval."""
-    FIRST = "first"
-    """Use the first line of the file."""
-    NTCIREVAL = "ntcireval"
-    """Use both lines, so that AP can exceed 1: NTCIREVAL."""
+    ERROR = "error"  # refuse the file: trec_eval
+    FIRST = "first"  # use the first line of the file
+    NTCIREVAL = "ntcireval"  # use both lines, so that AP can exceed 1: NTCIREVAL
 
 
 class Precision(StrEnum):
     """Precision of scores in comparisons; single precision makes more ties."""
 
-    SINGLE = "single"
-    """32 bits: trec_eval up to version 9, and official results computed with it."""
-    DOUBLE = "double"
-    """64 bits: trec_eval 10."""
+    SINGLE = "single"  # 32 bits: trec_eval up to version 9, and official results computed with it
+    DOUBLE = "double"  # 64 bits: trec_eval 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,8 +281,7 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
         (without, "run{} without a judged document, which score 0 on all topics"),
     ):
         if labels:
-            ending = "" if len(labels) == 1 else "s"
-            notify(f"{len(labels)} {text.format(ending)}: {listed(labels)}")
+            notify(f"{len(labels)} {text.format('s' * (len(labels) > 1))}: {listed(labels)}")
 
 
 def _stacked(rows: Sequence[Any]) -> Any:
@@ -306,17 +295,12 @@ def _stacked(rows: Sequence[Any]) -> Any:
 
 
 def refuse_other_rankings(stored: xr.Dataset, new: xr.Dataset, what: str) -> None:
-    """Refuse rankings that differ from those of a collection (BadStudy).
-
-    stored, new: Rankings of the collection, and others.
-    what: Names the collection in messages.
-    """
+    """Refuse rankings that differ from those of a collection, which `what` names (BadStudy)."""
     differing = [
         str(name)
         for name in {**stored.variables, **new.variables}
         if name not in stored or name not in new or not stored[name].equals(new[name])
-    ]
-    differing += [
+    ] + [
         f"{key} (it was {value})"
         for key, value in stored.attrs.items()
         if new.attrs.get(key) != value

@@ -56,5 +56,7 @@ def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
     if FIRST_RUN in result.coords:
         return result[FIRST_RUN].values, result[SECOND_RUN].values
     runs = result.indexes[names.RUN]
-    first, second = (runs.get_indexer(result[name].values) for name in (names.RUN_A, names.RUN_B))
+    first, second = (
+        runs.get_indexer(result[name].to_index()) for name in (names.RUN_A, names.RUN_B)
+    )
     return first.astype(np.int32), second.astype(np.int32)

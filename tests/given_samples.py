@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.kernels.random.draws import multiplicities
 from scorecube.workflow.api import analyse
 

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
-    from scorecube.analyses import Board as Board
-    from scorecube.analyses import Bootstrap as Bootstrap
-    from scorecube.analyses import Correlation as Correlation
-    from scorecube.analyses import Judges as Judges
-    from scorecube.analyses import Leaderboard as Leaderboard
-    from scorecube.analyses import MaxT as MaxT
-    from scorecube.analyses import Paired as Paired
-    from scorecube.analyses import Randomisation as Randomisation
-    from scorecube.analyses import Reliability as Reliability
-    from scorecube.analyses import Stability as Stability
-    from scorecube.analyses import Swap as Swap
-    from scorecube.analyses import Teams as Teams
-    from scorecube.analyses import Tukey as Tukey
-    from scorecube.analyses import Unpaired as Unpaired
+    from scorecube.analyses.board import Board as Board
+    from scorecube.analyses.bootstrap import Bootstrap as Bootstrap
+    from scorecube.analyses.correlation import Correlation as Correlation
     from scorecube.analyses.designs import variances as variances
+    from scorecube.analyses.judges import Judges as Judges
+    from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
+    from scorecube.analyses.max_t import MaxT as MaxT
+    from scorecube.analyses.paired import Paired as Paired
+    from scorecube.analyses.randomisation import Randomisation as Randomisation
     from scorecube.analyses.rank_sets import rank_sets as rank_sets
+    from scorecube.analyses.reliability import Reliability as Reliability
+    from scorecube.analyses.stability import Stability as Stability
+    from scorecube.analyses.swap import Swap as Swap
+    from scorecube.analyses.teams import Teams as Teams
+    from scorecube.analyses.tukey import Tukey as Tukey
+    from scorecube.analyses.unpaired import Unpaired as Unpaired
     from scorecube.collection.many_collections import join_collections as join_collections
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Correlation
+from scorecube import Correlation
 from scorecube.analyses.table import make_table
 from scorecube.errors import BadPlan
 from scorecube.report.results import table

@@ -12,7 +12,7 @@ import xarray as xr
 from scipy.stats import kendalltau, spearmanr
 
 import scorecube as sc
-from scorecube.analyses import Correlation
+from scorecube import Correlation
 from scorecube.report.results import table
 from scorecube.workflow.api import analyse, import_scores
 

@@ -12,7 +12,14 @@ import typer
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.analyses.options import SELECTION, SHARED, Option, option_field, options_of
+from scorecube.analyses.options import (
+    SELECTION,
+    SHARED,
+    Option,
+    doubts_of,
+    option_field,
+    options_of,
+)
 from scorecube.cli.program import app
 from scorecube.collection.selection import select
 from scorecube.errors import BadInput, BadPlan
@@ -213,11 +220,11 @@ LEVELS = chosen(lambda option: option.level)
 def test_levels_on_the_wrong_side_are_doubted(name: str, option: Option) -> None:
     kind, usual = registry.load(name), 0.05 if option.level == "alpha" else 0.95
     assert option.name.startswith(option.level)
-    assert kind(**{option.name: in_its_type(option, usual)}).doubts(simulate_cube()) == []
+    assert doubts_of(kind(**{option.name: in_its_type(option, usual)})) == []
     for percentage in (5, 95):
         with pytest.raises(BadPlan, match=rf"; did you mean {usual}\?$"):
             kind(**{option.name: in_its_type(option, percentage)})
-    (doubt,) = kind(**{option.name: in_its_type(option, 1 - usual)}).doubts(simulate_cube())
+    (doubt,) = doubts_of(kind(**{option.name: in_its_type(option, 1 - usual)}))
     assert doubt.startswith(f"{option.level} {1 - usual:g} is ")
     assert doubt.endswith(f"; did you mean {usual}?")
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Swap, registry
+from scorecube import Swap
+from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.plan import Plan, make_plan
 from scorecube.errors import BadInput, BadPlan

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import xarray as xr
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.execute.clusters import choose_cluster, open_executor
 from scorecube.workflow.api import open_study, plan_in_study
 from scorecube.workflow.tasks import Task

@@ -15,7 +15,7 @@ import psutil
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute.clusters import choose_cluster, open_executor

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import LOCAL, open_client

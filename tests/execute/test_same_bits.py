@@ -14,7 +14,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, digest, select
 from tests.cluster.lab import LOCAL, open_client

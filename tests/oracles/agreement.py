@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube import Bootstrap, Randomisation, Tukey
 from scorecube.workflow.api import cube_from_scores
 from tests.given_samples import analyse_given
 from tests.oracles.paired_tests import (

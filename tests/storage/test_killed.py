@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Analysis, Bootstrap, Leaderboard, Swap, Tukey
+from scorecube import Bootstrap, Leaderboard, Swap, Tukey
+from scorecube.analyses.protocol import Analysis
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study, plan_in_study
 from scorecube.workflow.tasks import Task

@@ -15,7 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.errors import BadStudy, ScorecubeError
 from scorecube.storage import find_rest, open_study
 from scorecube.workflow.api import analyse, cube_from_scores, plan_in_study

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.statistics.required_difference import share_beyond
 from scorecube.workflow.api import analyse

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scorecube.analyses import Bootstrap, Swap
+from scorecube import Bootstrap, Swap
 from scorecube.errors import BadInput, BadPlan
 from scorecube.workflow.sweep_file import Entry, read_sweep
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import SHARED, options_of, shown
+from scorecube.analyses.options import SHARED, doubts_of, options_of, shown
 from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
@@ -115,7 +115,7 @@ def make_plan(
         trials, seed = 1, 0
     table = with_trials(analysis.table(cube), trials, seed)
     about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
-    warnings = [*about_topics, *analysis.doubts(cube), *analysis.notes(table)]
+    warnings = [*about_topics, *doubts_of(analysis), *analysis.notes(table)]
     plan = Plan(analysis, trials, seed, cube_digest(cube))
     return PreparedPlan(plan, cube, table, tuple(warnings))
 

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.options import doubts_of, options_of
+from scorecube.analyses.options import options_of
 from scorecube.analyses.table import make_table
 from scorecube.analyses.units import bags_of, units_of
 from scorecube.errors import BadPlan
@@ -110,18 +110,8 @@ class Analysis(ABC):
         return make_table(cube)
 
     def notes(self, table: Any) -> list[str]:
-        """Return what is to be said of the result.
-
-        Raises
-        ------
-        BadPlan
-            Options that are impossible for the table.
-        """
+        """Return what is to be said of the result; BadPlan for options that are impossible."""
         return list(table.notes)
-
-    def doubts(self, cube: xr.Dataset) -> list[str]:
-        """Return what is said of options that are possible, and more often a mistake."""
-        return doubts_of(self)
 
     def n_units(self, table: Any) -> int:
         """Return the number of units: trials, unless `unit` says otherwise."""
@@ -129,10 +119,7 @@ class Analysis(ABC):
 
     @abstractmethod
     def block(self, table: Any, start: int, stop: int) -> Parts:
-        """Return the named parts of the units start .. stop-1.
-
-        An empty block declares their shapes, dtypes and limits.
-        """
+        """Return the parts of the units start .. stop-1; without units, what all blocks have."""
 
     @abstractmethod
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
@@ -163,8 +150,7 @@ class Analysis(ABC):
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""
-        options: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return options
+        return dict(json.loads(json.dumps(asdict(self))))
 
 
 def with_trials(table: Any, trials: int, seed: int) -> Any:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.options import doubts_of
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.analyses.protocol import totals_of
 from scorecube.execute.blocks import Block, Combined, Compute, Interval, combine
@@ -121,7 +122,7 @@ def _is_visible(client: Client, blocks: BlockStore) -> bool:
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
     """Return the attributes of a result: plan, digests, versions, machine, warnings, times."""
     plan, cube = prepared.plan, prepared.cube
-    doubts = plan.analysis.doubts(cube)
+    doubts = doubts_of(plan.analysis)
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),

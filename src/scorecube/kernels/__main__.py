@@ -5,7 +5,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from scorecube.analyses import Swap, registry
+from scorecube.analyses import registry
+from scorecube.analyses.swap import Swap
 from scorecube.collection.rankings import with_rankings
 from scorecube.errors import ScorecubeError
 from scorecube.metrics import DEFINITIONS

@@ -12,7 +12,8 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.analyses import Bootstrap, Randomisation, Tukey, bootstrap
+from scorecube import Bootstrap, Randomisation, Tukey
+from scorecube.analyses import bootstrap
 from scorecube.analyses.plan import make_plan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select

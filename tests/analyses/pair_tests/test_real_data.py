@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Bootstrap, Randomisation, Tukey
+from scorecube import Bootstrap, Randomisation, Tukey
 from scorecube.workflow.api import analyse, import_scores
 from tests.oracles.agreement import (
     Table,

@@ -14,7 +14,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.analyses import Bootstrap, Paired, Randomisation, Tukey, registry
+from scorecube import Bootstrap, Paired, Randomisation, Tukey
+from scorecube.analyses import registry
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadInput, ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 
 
 def paper_swap(**options: Any) -> Swap:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scorecube.analyses import Stability, Swap
+from scorecube import Stability, Swap
 from scorecube.analyses.protocol import Analysis
 from scorecube.errors import ScorecubeError
 from scorecube.workflow.api import analyse, cube_from_scores

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import Stability, Swap
+from scorecube import Stability, Swap
 from scorecube.workflow.api import cube_from_scores
 
 

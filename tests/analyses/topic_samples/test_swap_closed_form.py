@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.errors import BadPlan
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.analyses.topic_samples.papers import paper_swap
@@ -249,7 +249,7 @@ def test_impossible_options_are_refused(
 def test_samples_that_cannot_be_drawn_are_refused(swap: str) -> None:
     # In a process of its own: drawing more topics than there are reads and writes behind the end of an array.
     code = f"""
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 try:

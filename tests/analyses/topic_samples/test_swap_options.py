@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.analyses import Stability, Swap
+from scorecube import Stability, Swap
 from scorecube.analyses.table import make_table
 from scorecube.kernels.random.draws import Sampling
 from scorecube.names import Purpose

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.analyses import Swap
+from scorecube import Swap
 from scorecube.analyses.table import make_table
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scorecube.analyses import Stability
+from scorecube import Stability
 from scorecube.analyses.plan import make_plan
 from scorecube.analyses.two_samples import parse_sizes
 from scorecube.errors import BadPlan

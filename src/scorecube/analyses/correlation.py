@@ -26,7 +26,7 @@ from scorecube.analyses.correlation_result import (
     in_order,
 )
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import Analysis, Part, Totals
+from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray
 from scorecube.errors import BadPlan, counted
@@ -94,9 +94,6 @@ class Correlation(Analysis):
                 "add metrics or gain settings"
             )
         return np.array(compared, np.int64)
-
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return {}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         compared, above = self.comparisons(table), above_by_cell(table)

@@ -79,7 +79,7 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
     for name, (_, estimate) in ESTIMATES.items():
-        values[name], *left_out = of_scores(table, estimate, 0, len(table.scores))
+        values[name], *left_out = of_scores(table, estimate)
         ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
         values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
     of_cube = getattr(cube, "attrs", {})

@@ -68,20 +68,17 @@ def limits(
     return low, high
 
 
-def of_scores(
-    table: Table, statistic: Callable[[FloatArray], FloatArray], start: int, stop: int
-) -> FloatArray:
-    """Return a statistic of all units, then without each group of units, of some cells.
+def of_scores(table: Table, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return a statistic of all units, then without each group of units, of each cell.
 
     table: Its `values` are what is taken: scores, unless groups of topics have several sizes.
     statistic: Of one cell.
-    start, stop: Cells.
-    Returns values: float64 (1 + group, ..., cell).
+    Returns values: float64 (1 + group, cell, ...).
     """
     group = table.group_left_out
     kept = [np.ones(table.sizes.size, bool), *(group != k for k in np.unique(group))]
     values = [
-        [statistic(np.ascontiguousarray(scores[:, units])) for units in kept]
-        for scores in table.values[start : max(stop, start + 1)]
+        [statistic(np.ascontiguousarray(scores[:, units])) for scores in table.values]
+        for units in kept
     ]
-    return np.stack(values, axis=-1)[..., : stop - start]  # an empty block has a shape, too
+    return np.array(values)

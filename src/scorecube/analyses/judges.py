@@ -19,7 +19,7 @@ from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Part, Totals
+from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
 from scorecube.collection.schema import CELL, label_array
 from scorecube.errors import BadPlan, counted
 from scorecube.statistics.label_agreement import COEFFICIENTS
@@ -97,9 +97,6 @@ class Judges(Analysis):
                     "only rankings and decisions are compared, which differ by their topics, too"
                 )
         return notes
-
-    def block(self, table: Any, start: int, stop: int) -> dict[str, Part]:
-        return {}
 
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         tables: JudgedTables = table

@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scores
 from scorecube.analyses.options import ONLY_TOPICS, option_field
-from scorecube.analyses.protocol import Analysis, Concat, Totals
+from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.variables import read_variables
 from scorecube.collection.schema import label_array
@@ -66,7 +66,6 @@ class Reliability(Analysis):
     """
 
     name: ClassVar[str] = "reliability"
-    unit: ClassVar[str] = "cells"
     resamples: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--topics 25,50,100 --target 0.95",)
     changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topics": ONLY_TOPICS}
@@ -92,29 +91,21 @@ class Reliability(Analysis):
             raise BadPlan("reliability needs at least two runs and two topics; choose more")
         return list(table.notes)
 
-    def n_units(self, table: Table) -> int:
-        return len(table.scores)
-
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Concat]:
-        return {"variances": Concat(of_scores(table, components, start, stop))}
-
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        variances, n_topics = np.moveaxis(totals["variances"], -1, 1), table.sizes.size
+        variances, n_topics = of_scores(table, components), table.sizes.size
         sizes = np.array(self.topic_sizes or (n_topics,))
-        ratio = np.array([ratios(of_cells.T).T for of_cells in variances])
-        low, high = limits(ratio[0], ratio[1:], "log")
+        ratio, *left_out = np.moveaxis(ratios(np.moveaxis(variances, -1, 0)), 0, -1)
+        low, high = limits(ratio, np.array(left_out), "log")
         points = np.linspace(1, max(2 * n_topics, 1.05 * sizes.max()), POINTS)
         values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
         # The larger the ratio, the fewer the topics.
-        for end, of, of_topics in (
-            ("", ratio[0], ratio[0]),
-            ("_low", low, high),
-            ("_high", high, low),
-        ):
+        ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
+        for end, of, of_topics in ends:
             values[f"ratio{end}"] = of
             values[f"value{end}"] = coefficient(of[..., np.newaxis], sizes)
             values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
-            values[f"topics{end}"] = topics_needed(of_topics, self.target)
+            topics = np.stack([topics_for(of_topics, target) for target in self.target], axis=-1)
+            values[f"topics{end}"] = np.where(np.isfinite(topics), topics, np.nan)
         coords = {
             names.COEFFICIENT: label_array(COEFFICIENTS),
             names.SOURCE: label_array(SOURCES),
@@ -125,12 +116,6 @@ class Reliability(Analysis):
         notes = about_negative(table, variances[0])
         attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
         return table.dataset(VARIABLES, values, coords, attrs)
-
-
-def topics_needed(ratio: FloatArray, targets: tuple[float, ...]) -> FloatArray:
-    """Return numbers of topics for targets, (..., target); NaN where none suffices."""
-    topics = np.stack([topics_for(ratio, target) for target in targets], axis=-1)
-    return np.where(np.isfinite(topics), topics, np.nan)
 
 
 def about_negative(table: Table, variances: FloatArray) -> list[str]:

@@ -37,10 +37,8 @@ def limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Return limits of statistics: Student's t with as many degrees of freedom as groups but one.
 
-    estimate: float64 (...): of all topics.
-    replicates: float64 (group, ...): without each group of topics.
+    estimate, replicates: float64 (...), (group, ...): of all topics, and without each group.
     scale: ``log`` of positive statistics, ``logit`` of shares, ``atanh`` of correlations.
-    confidence: Between 0 and 1.
     Returns low, high: float64 (...): NaN where a value is not finite on the scale, and of fewer
         than 2 groups.
 
@@ -52,17 +50,16 @@ def limits(
     """
     from scipy.special import stdtrit
 
-    replicates, (there, back) = np.asarray(replicates, float), LINKS[scale]
-    if len(replicates) < 2:
-        nothing = np.full(np.shape(estimate), np.nan)
-        return nothing, nothing.copy()
-    freedom = len(replicates) - 1
+    n_groups, (there, back) = len(replicates), LINKS[scale]
+    if n_groups < 2:
+        return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        centre, values = there(np.asarray(estimate, float)), there(replicates)
+        centre = there(np.asarray(estimate, float))
+        values = there(np.asarray(replicates, float))
         # One group after the other: numpy adds in another order where the other axes are short.
-        mean = np.add.accumulate(values)[-1] / len(values)
-        variance = freedom / len(values) * np.add.accumulate((values - mean) ** 2)[-1]
-        half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
+        mean = np.add.accumulate(values)[-1] / n_groups
+        variance = (n_groups - 1) / n_groups * np.add.accumulate((values - mean) ** 2)[-1]
+        half = stdtrit(n_groups - 1, (1 + confidence) / 2) * np.sqrt(variance)
         finite = np.isfinite(centre) & np.isfinite(half)
         low, high = (np.where(finite, back(end), np.nan) for end in (centre - half, centre + half))
     return low, high

@@ -142,7 +142,8 @@ class Option:
         """Return what is expected and what was found; empty for a value that is right."""
         expected, hint = self.expected, ""
         if has_type(value, self.type):
-            wrong = [number for number in elements(value) if not self._is_in_range(number)]
+            numbers = [one for one in elements(value) if type(one) in (int, float)]
+            wrong = [number for number in numbers if not self._is_in_range(number)]
             if value == () and not self.may_be_empty:
                 expected = expected.replace("a list", "a list that is not empty")
             elif not wrong:
@@ -169,10 +170,8 @@ class Option:
         return [rule for rule in stated if rule[-1] is not None]
 
     def _is_in_range(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return True
-        inside = all(compare(value, limit) for _, compare, limit in self._limits())
-        return -math.inf < value < math.inf and inside  # false of NaN, too
+        inside = [compare(value, limit) for _, compare, limit in self._limits()]
+        return -math.inf < value < math.inf and all(inside)  # false of NaN, too
 
 
 def option_field(default: T, help: str, *, flag: str = "", **settings: Any) -> T:  # noqa: A002

@@ -20,7 +20,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import options_of
 from scorecube.analyses.table import make_table
-from scorecube.analyses.units import bags_of, units_of
+from scorecube.analyses.units import units_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
@@ -145,7 +145,7 @@ class Analysis(ABC):
         """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
         table = with_trials(self.table(cube), trials, seed)
         self.notes(table)
-        unit, _ = units_of(cube, bags_of(cube), [])
+        unit, _ = units_of(cube, [])
         return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
 
     def options(self) -> dict[str, Any]:

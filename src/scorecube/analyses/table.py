@@ -25,7 +25,7 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import distinct_cells, select, uses_gains
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.grid import Grid, check_differences, make_grid
+from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
 
 T = TypeVar("T")
@@ -182,10 +182,10 @@ class Table:
 
     @cached_property
     def values(self) -> FloatArray:
-        """Values of units whose plain mean is the mean over topics, float64 (cell, run, unit).
+        """Values of units whose plain mean is the mean M over topics, float64 (cell, run, unit).
 
-        In a collection M + (G / n) m (x - M) for a unit of m of the n topics with the mean x, of G
-        units; x itself where all units have one size. Their spread gives the standard error.
+        M + (G / n) m (x - M) for a unit of m of the n topics with the mean x, of G units, so that
+        their spread gives the standard error; x itself where all units have one size.
         """
         if self.equal_sizes:
             return self.scores
@@ -248,26 +248,20 @@ def make_table(
     cube = preparation.over_repetitions(select(cube, metrics=metrics), runs, notes)
     cube = preparation.complete_topics(cube, missing, notes)
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    n_bags = preparation.bags_of(cube) if bags else None
-    of_topic, strata = preparation.units_of(cube, n_bags, notes, weights)
+    of_topic, strata = preparation.units_of(cube, notes, in_bags=bags, weights=weights)
     sizes = np.bincount(of_topic)
-    scores = preparation.unit_scores(cube, distinct, of_topic, sizes)
-    ranges, metric_of = list[Range | None](), np.nonzero(distinct)[0]
-    for cell, metric in enumerate(metric_of.tolist()):
-        seen = scores.least[cell], scores.greatest[cell], scores.binary[cell]
-        ranges.append(preparation.range_of(cube, metric, *seen))
-        check_differences(scores.mean[cell], ranges[cell])
+    scores, binary, ranges = preparation.unit_scores(cube, distinct, of_topic, sizes)
     return Table(
         metrics=tuple(labels_of(cube, names.METRIC)),
         gains=tuple(labels_of(cube, names.GAIN)),
         runs=tuple(labels_of(cube, names.RUN)),
         cell_of=np.asarray(cell_of, np.int64),
-        scores=scores.mean,
+        scores=scores,
         sizes=sizes.astype(float),
         strata=strata,
         ranges=tuple(ranges),
-        higher=higher_of(cube)[metric_of],
-        binary=scores.binary,
+        higher=higher_of(cube)[np.nonzero(distinct)[0]],
+        binary=binary,
         in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
         notes=tuple(notes),
         uses_gains=uses_gains(cube),

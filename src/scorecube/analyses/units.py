@@ -18,7 +18,7 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics import Metric
-from scorecube.statistics.grid import MOST_TOPICS, check_range
+from scorecube.statistics.grid import MOST_TOPICS, check_differences, check_range
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -141,48 +141,40 @@ def run_slices(cube: xr.Dataset) -> list[slice]:
     return [slice(low, min(low + step, n_runs)) for low in range(0, n_runs, step)]
 
 
-def range_of(
-    cube: xr.Dataset, metric: int, least: float, greatest: float, binary: bool
-) -> Range | None:
-    """Return the range of a metric: as the cube has it, else of a metric of ours, else 0 and 1.
+def range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
+    """Return the range of a metric: that of the cube or of a metric of ours; None if unknown.
 
-    least, greatest, binary: Of its scores, which must lie within (BadInput), and whether all are 0
-        or 1; None is returned where they are not and nothing is known.
+    binary: Whether all of its scores are 0 or 1, as it is then.
     """
     stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
     low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
-    if not low < high:
-        known = parse_known(labels_of(cube, names.METRIC)[metric])
-        declared = known.definition.range if isinstance(known, Metric) else None
-        if declared is None and not binary:
-            return None
-        low, high = declared or (0.0, 1.0)
-    check_range(np.array([least, greatest]), low, high)
-    return low, high
-
-
-def bags_of(cube: xr.Dataset) -> int | None:
-    """Return the number of bags of a cube; None for none."""
-    bags = cube.attrs.get("bags", names.N_BAGS)
-    return None if bags == "none" else int(bags)
+    if low < high:
+        return low, high
+    known = parse_known(labels_of(cube, names.METRIC)[metric])
+    declared = known.definition.range if isinstance(known, Metric) else None
+    return declared or ((0.0, 1.0) if binary else None)
 
 
 def units_of(
-    cube: xr.Dataset, bags: int | None, notes: list[str], weights: Mapping[str, float] | None = None
+    cube: xr.Dataset,
+    notes: list[str],
+    *,
+    in_bags: bool = True,
+    weights: Mapping[str, float] | None = None,
 ) -> tuple[IntArray, tuple[Stratum, ...]]:
     """Return the unit of each topic, int64 (topic,), and the collections in the order of units.
 
     A unit is a topic, a group where topics come in groups, or a bag of them where there are many.
 
-    bags: Number of bags of a collection of more than 1,400 units; None for none.
     notes: What is said of groups and bags is appended.
+    in_bags: Whether more than 1,400 units of a collection are put into bags, if the cube has any.
     weights: Weights of collections; 1 for those that it does not name.
     """
     n_topics = cube.sizes[names.TOPIC]
     collections = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), n_topics).astype(object)
     grouped = names.TOPIC_GROUP if names.TOPIC_GROUP in cube.coords else names.TOPIC
     labels, of_topic = np.array(labels_of(cube, grouped), object), np.empty(n_topics, np.int64)
-    strata, start = list[Stratum](), 0
+    strata, start, bags = list[Stratum](), 0, cube.attrs.get("bags", names.N_BAGS)
     weight_of = {str(name): (weights or {}).get(name, 1.0) for name in np.unique(collections)}
     for name, weight in weight_of.items():
         here, where = np.flatnonzero(collections == name), f"{name}: " if name else ""
@@ -191,7 +183,8 @@ def units_of(
         if n_units < len(here):
             topics, groups_of = counted(len(here), "topic"), counted(n_units, "group")
             notes.append(f"{where}{topics} in {groups_of}, which are drawn as units.")
-        if bags is not None and n_units > MOST_TOPICS:
+        if in_bags and bags != "none" and n_units > MOST_TOPICS:
+            bags = int(bags)
             notes.append(
                 f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as "
                 "units, and counted as wins, ties and losses; means are of all topics."
@@ -233,22 +226,16 @@ def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
     )
 
 
-class UnitScores(NamedTuple):
-    """Mean scores of units, float64 (cell, run, unit), and of the scores of topics, by cell:
-
-    whether all are 0 or 1, the least and the greatest.
-    """
-
-    mean: FloatArray
-    binary: NDArray[np.bool_]
-    least: FloatArray
-    greatest: FloatArray
-
-
 def unit_scores(
     cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
-) -> UnitScores:
-    """Return the mean scores of units with so many topics, in distinct cells, (metric, gain)."""
+) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
+    """Return the mean scores of units in distinct cells, and what is known of these.
+
+    distinct: bool (metric, gain).
+    of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
+    Returns mean, binary, ranges: float64 (cell, run, unit); by cell, whether all topics have 0 or
+        1, and the least and greatest score that there can be, or None.
+    """
     order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
     n_cells, is_whole = int(distinct.sum()), len(sizes) == len(of_topic)
     mean, binary = np.empty((n_cells, cube.sizes[names.RUN], len(sizes))), np.ones(n_cells, bool)
@@ -259,4 +246,11 @@ def unit_scores(
         least = np.minimum(least, scores.min(axis=(1, 2)))
         greatest = np.maximum(greatest, scores.max(axis=(1, 2)))
         mean[:, part] = scores if is_whole else np.add.reduceat(scores, starts, axis=-1) / sizes
-    return UnitScores(mean, binary, least, greatest)
+    ranges = list[Range | None]()
+    for cell, metric in enumerate(np.nonzero(distinct)[0].tolist()):
+        ends = range_of(cube, metric, binary=bool(binary[cell]))
+        if ends is not None:
+            check_range(np.array([least[cell], greatest[cell]]), *ends)
+        check_differences(mean[cell], ends)
+        ranges.append(ends)
+    return mean, binary, ranges

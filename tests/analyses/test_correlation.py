@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +15,12 @@ from scorecube import Correlation
 from scorecube.analyses.table import make_table
 from scorecube.errors import BadPlan
 from scorecube.report.results import table
-from scorecube.report.tables import averages
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import correlation as oracle
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli
+    pass
 
 Scores = list[list[Fraction]]
 FUNCTIONS = {
@@ -150,23 +148,6 @@ def test_two_runs_have_no_correlation() -> None:
     assert math.isnan(table(result, "metrics")["tau_low"][0])
 
 
-def test_averages_over_collections(cube: xr.Dataset) -> None:
-    frames = []
-    for name, n_runs in (("one", 6), ("two", 5)):
-        result = analyse(cube.isel(run=slice(0, n_runs)), Correlation())
-        frames.append(table(result.assign_attrs(collection=name), "metrics"))
-    mean = averages(pd.concat(frames, ignore_index=True))
-    assert mean["collection"].unique().tolist() == ["mean of 2"]
-    # Limits and p-values have no mean.
-    gone = {"tau_low", "tau_high", "topics_low", "z", "p_value", "p_exact"}
-    assert gone <= set(frames[0])
-    assert not gone & set(mean)
-    for column in ("tau", "spearman", "n_runs"):
-        np.testing.assert_allclose(mean[column], (frames[0][column] + frames[1][column]) / 2)
-    # A pair of metrics that one collection lacks has no average.
-    assert len(averages(pd.concat([frames[0], frames[1][:1]], ignore_index=True))) == 1
-
-
 def test_limits_are_those_of_ten_groups_of_topics() -> None:
     """By hand: tau without each tenth of the topics, on the scale of atanh, with t of 9 degrees of freedom."""
     scores = simulate_cube(metrics=("AP", "P@10"), n_runs=30, seed=4)
@@ -197,14 +178,3 @@ def test_a_metric_of_which_less_is_better_is_turned() -> None:
     turned = scores.assign_coords(higher_is_better=("metric", [True, False]))
     one, other = analyse(scores, Correlation()), analyse(turned, Correlation())
     np.testing.assert_array_equal(other["tau"].values, -one["tau"].values)
-
-
-def test_the_command_computes_shows_and_has_no_trials(scorecube: Cli, study: Path) -> None:
-    scorecube("correlate", study).succeeded()
-    assert "nothing to do" in scorecube("correlate", study).succeeded().stderr
-    scorecube("correlate", study, "--bold", 0.8).succeeded()
-    assert "Q" in scorecube("show", study, "correlate", "--table", "gains").succeeded().stdout
-    mean = scorecube("show", study, "correlate", "--table", "gains", "--average").succeeded().stdout
-    assert "mean of 1" in mean
-    assert scorecube("correlate", study, "--trials", 20).status == 2
-    scorecube("verify", study).succeeded()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
@@ -28,7 +27,7 @@ from tests.oracles import correlation, judgements
 from tests.oracles import judges as oracle
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli
+    from tests.conftest import Cli, Files
 
 SMALL = sc.Judges(labels=(10, 20))
 
@@ -126,15 +125,6 @@ def test_corrected_means_equal_the_oracle(m: int, n_others: int, larger: float) 
     expected = oracle.corrected_mean(h.tolist(), f.tolist(), others.tolist(), range(m), 0.9)
     np.testing.assert_allclose(found, expected, rtol=1e-6 if larger else 1e-9)
     assert found.high - found.low == pytest.approx(expected[2] - expected[1], rel=1e-5)
-
-
-def test_a_perfect_judge_leaves_only_the_topics() -> None:
-    """With h = f + constant the interval is that of the judge's mean over all topics, by t with m - 2 degrees of freedom."""
-    f = np.random.default_rng(2).random(30)
-    found = corrected_mean(f[:10] + 0.1, f[:10], f[10:], None, 0.95)
-    assert found.slope == pytest.approx(1.0)
-    assert found.mean == pytest.approx(f.mean() + 0.1)
-    assert found.high - found.low == pytest.approx(2 * 2.306004 * f.std(ddof=1) / np.sqrt(30), rel=1e-6)  # fmt: skip
 
 
 def test_a_constant_judge_has_no_weight() -> None:
@@ -276,59 +266,56 @@ def test_refusals() -> None:
 # Files
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """Write runs of twelve systems, judgements, and tables of labels of two judges."""
-    chance = np.random.default_rng(6)
-    (tmp_path / "runs").mkdir()
-    documents = [f"d{k:02d}" for k in range(30)]
-    truth = {(t, d): int(chance.integers(0, 3)) for t in range(1, 13) for d in documents}
-    for run in range(12):
-        lines = []
-        for topic in range(1, 13):
-            order = sorted(documents, key=lambda d, topic=topic, run=run: -(truth[topic, d] + chance.normal(0, 0.5 + 0.2 * run)))  # type: ignore[misc]  # fmt: skip
-            lines += [f"{topic} Q0 {d} {k} {40 - k} run{run:02d}\n" for k, d in enumerate(order[:20], 1)]  # fmt: skip
-        (tmp_path / "runs" / f"run{run:02d}").write_text("".join(lines))
-    (tmp_path / "nist.txt").write_text("".join(f"{t} 0 {d} {level}\n" for (t, d), level in truth.items()))  # fmt: skip
-    tables = {name: ["topic,document,label\n"] for name in ("gpt4", "llama")}
-    for (t, d), level in truth.items():
-        tables["gpt4"].append(f"{t},{d},{min(level + int(chance.random() < 0.3), 2)}\n")
-        other = level if chance.random() < 0.6 else int(chance.integers(0, 3))
-        tables["llama"].append(f"{t},{d},{other}\n")
-    for name, rows in tables.items():
-        (tmp_path / f"{name}.csv").write_text("".join(rows))
-    return tmp_path
+@pytest.fixture(scope="module")
+def labelled(files: Files, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Write the judgements of a truth and of two judges who change some levels."""
+    chance, folder = np.random.default_rng(6), tmp_path_factory.mktemp("labels")
+    rows = [line.split() for line in files.qrels.read_text().splitlines()]
+    for name, share in (("gpt4", 0.3), ("llama", 0.6)):
+        changed = [
+            f"{topic} 0 {document} {chance.integers(0, 4) if chance.random() < share else level}\n"
+            for topic, _, document, level in rows
+        ]
+        (folder / name).write_text("".join(changed))
+    return {"nist": files.qrels, "gpt4": folder / "gpt4", "llama": folder / "llama"}
 
 
-def test_judges_of_a_study(scorecube: Cli, files: Path) -> None:
-    study = files / "s"
-    for name, qrels in (("nist", "nist.txt"), ("gpt4", "gpt4.csv"), ("llama", "llama.csv")):
-        scorecube("evaluate", study, "--name", name, "--runs", files / "runs", "--qrels", files / qrels, "--metrics", "AP,nDCG@10").succeeded()  # fmt: skip
-    how = ["judges", study, "--truth", "nist", "--labels", "5,8"]
-    scorecube(*how).succeeded()
-    rows = json.loads(scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded().stdout)  # fmt: skip
-    assert [row["judge"] for row in rows] == ["gpt4", "llama"]
-    assert [row["n_documents"] for row in rows] == [360, 360]
-    truth = pd.read_csv(files / "nist.txt", sep=" ", header=None).set_index([0, 2])[3]
-    for row in rows:
-        table = pd.read_csv(files / f"{row['judge']}.csv").set_index(["topic", "document"])["label"]
-        pairs = list(zip(truth.tolist(), table.loc[truth.index].tolist(), strict=True))
-        assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)
-        assert row["weighted_kappa"] == pytest.approx(oracle.weighted_kappa(pairs, 2), rel=1e-9)
-        assert row["alpha"] == pytest.approx(oracle.alpha(pairs), rel=1e-9)
-    scorecube(*how).succeeded()
-    failed = scorecube("judges", study)
-    assert "--truth" in failed.stderr
+def pairs_of_files(labelled: dict[str, Path], judge: str) -> list[tuple[int, int]]:
+    levels = [
+        [int(line.split()[3]) for line in labelled[name].read_text().splitlines()]
+        for name in ("nist", judge)
+    ]
+    return list(zip(*levels, strict=True))
 
 
-def test_judges_of_rankings_in_memory_compare_labels(files: Path) -> None:
+def test_judges_of_a_study(
+    scorecube: Cli, files: Files, labelled: dict[str, Path], tmp_path: Path
+) -> None:
+    study = tmp_path / "s"
+    for name, qrels in labelled.items():
+        how = ["--name", name, "--runs", files.runs, "--qrels", qrels, "--metrics", "AP"]
+        scorecube("evaluate", study, *how).succeeded()
+    scorecube("judges", study, "--truth", "nist", "--labels", "4,6").succeeded()
+    shown = scorecube("show", study, "judges", "--table", "labels", "--format", "json").succeeded()
+    rows = {row["judge"]: row for row in json.loads(shown.stdout)}
+    assert [*rows] == ["gpt4", "llama"]
+    for judge, row in rows.items():
+        pairs = pairs_of_files(labelled, judge)
+        assert row["n_documents"] == len(pairs)
+        found = [row["kappa"], row["weighted_kappa"], row["alpha"]]
+        expected = [oracle.kappa(pairs), oracle.weighted_kappa(pairs, 2), oracle.alpha(pairs)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert "--truth" in scorecube("judges", study).stderr
+
+
+def test_judges_of_rankings_in_memory_compare_labels(
+    files: Files, labelled: dict[str, Path]
+) -> None:
     cubes = {}
-    for name, qrels in (("nist", "nist.txt"), ("gpt4", "gpt4.csv")):
-        rankings = sc.read_rankings(files / "runs", files / qrels)
+    for name in ("nist", "gpt4"):
+        rankings = sc.read_rankings(files.runs, labelled[name])
         cubes[name] = sc.with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
-    row = sc.table(sc.analyse(cubes, sc.Judges(truth="nist", labels=(5, 8))), "labels").iloc[0]
-    truth = pd.read_csv(files / "nist.txt", sep=" ", header=None).set_index([0, 2])[3]
-    labels = pd.read_csv(files / "gpt4.csv").set_index(["topic", "document"])["label"]
-    pairs = list(zip(truth.tolist(), labels.loc[truth.index].tolist(), strict=True))
-    assert row["n_documents"] == len(pairs) == 360
+    row = sc.table(sc.analyse(cubes, sc.Judges(truth="nist", labels=(4, 6))), "labels").iloc[0]
+    pairs = pairs_of_files(labelled, "gpt4")
+    assert row["n_documents"] == len(pairs)
     assert row["kappa"] == pytest.approx(oracle.kappa(pairs), rel=1e-9)

@@ -75,13 +75,3 @@ def test_comparisons_are_those_of_plain_python(summary: Any, size: int, largest:
     stability = Stability(size=size, fuzziness=(0.0,), summary=summary)
     orders = sc.analyse(cube, stability, trials=80, seed=3)
     assert [int(orders[f"{k}_better"].sum()) for k in ("first", "second")] == better
-
-
-def test_chunks_change_nothing() -> None:
-    cube = cube_of(np.random.default_rng(1).uniform(0, 1, (110, 12)))
-    for summary in ("geo", "area"):
-        whole, parts = (
-            sc.analyse(cube, Swap(summary=summary), trials=60, seed=1, workers=1, block_units=n)
-            for n in (60, 7)
-        )
-        xr.testing.assert_identical(whole.drop_attrs(), parts.drop_attrs())

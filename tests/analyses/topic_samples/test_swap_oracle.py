@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube import Swap
-from scorecube.analyses.table import make_table
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
 from tests.analyses.topic_samples.papers import paper_swap, stated_bins
-from tests.given_samples import analyse_given
 from tests.oracles.swap import SwapCounts, count_swaps, required_suffix, share
 
 FILES = {"AP": "ap.csv", "P@10": "p10.csv", "RR": "rr.csv"}
@@ -189,23 +187,5 @@ def test_drawn_trials_of_discrete_scores_are_exact(case: Case) -> None:
     for metric, table in case.tables.items():
         expected = count_swaps(
             table, drawn, Fraction(str(case.swap.bin_width)), stated_bins(case.swap)
-        )
-        assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)
-
-
-@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(case=cases(), data=st.data())
-def test_given_trials_of_discrete_scores_are_exact(case: Case, data: st.DataObject) -> None:
-    cube = as_cube(case.tables)
-    topics = [str(topic) for topic in cube["topic"].values]
-    (size,) = case.swap.sizes(make_table(cube))
-    half = st.lists(st.integers(0, len(topics) - 1), min_size=size, max_size=size)
-    given_samples = data.draw(
-        st.lists(st.tuples(half, half), min_size=case.trials, max_size=case.trials)
-    )
-    result = analyse_given(cube, case.swap, given_samples)
-    for metric, table in case.tables.items():
-        expected = count_swaps(
-            table, given_samples, Fraction(str(case.swap.bin_width)), stated_bins(case.swap)
         )
         assert_agrees(result.sel(metric=metric, gain="auto").isel(size=0), expected, case.swap)

@@ -35,19 +35,20 @@ COLUMNS = {
     "scores variance": "collection metric gain n_runs n_topics variance",
     "scores statistics": "collection n_runs n_teams n_topics judged n_level_0 n_level_1 n_level_2 n_level_3",
     "scores preferred_rank": "collection topic run rank found_level_3 n_level_3 found_level_2 n_level_2 found_level_1 n_level_1",
-    "swap sensitivity": "collection metric gain confidence required_difference max_performance relative_difference share trials size sampling",
+    "swap sensitivity": "collection metric gain confidence required_difference required_low required_high required_suffix max_performance relative_difference share share_low share_high trials size sampling",
     "swap rates": "collection metric gain bin lower count swaps swap_rate swap_rate_low swap_rate_high",
     "swap overlap": "collection size sampling unique common",
+    "swap halves": "collection metric gain size tau tau_low tau_high",
     "bootstrap power": "collection metric gain test alpha significant pairs share estimated_difference trials",
     "bootstrap pairs": "collection metric gain test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value p_value_holm p_value_bh",
     "tukey power": "collection metric gain test alpha significant pairs share trials",
     "tukey pairs": "collection metric gain test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value",
     "leaderboard systems": "collection metric gain rank run team mean mean_low mean_high rank_low rank_high groups",
     "board systems": "collection metric gain rank run team mean mean_low mean_high rank_low rank_high groups",
-    "randomisation power": "collection metric gain alpha significant pairs share trials",
-    "randomisation pairs": "collection metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z p_value p_value_holm p_value_bh",
+    "randomisation power": "collection metric gain test alpha significant pairs share trials",
+    "randomisation pairs": "collection metric gain test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value p_value_holm p_value_bh",
     "paired power": "collection metric gain test alpha significant pairs share",
-    "paired pairs": "collection metric gain run_a run_b mean_difference difference_low difference_high effect_size d_z",
+    "paired pairs": "collection metric gain test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value p_value_holm p_value_bh",
     "stability stability": "collection metric gain fuzziness error_rate ties trials size sampling",
     "maxt power": "collection metric gain test alpha significant pairs share trials",
     "maxt pairs": "collection metric gain test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value",
@@ -63,7 +64,7 @@ COLUMNS = {
     "correlate swops": "collection metric swops",
     "teams variance": "collection metric gain left_out n_topics_wanted variance_mean variance_low variance_high trials runs_min runs_max topics_min topics_max",
     "teams trials": "collection metric gain left_out n_topics_wanted trial variance n_runs n_topics teams_left_out",
-    "teams first_miss": "collection metric gain n_topics_wanted",
+    "teams first_miss": "collection metric gain n_topics_wanted first_miss",
     "teams absent": "collection metric gain",
     "design sizes": "method mode variance min_diff width systems alpha beta topics topics_low topics_high power",
 }  # fmt: skip
@@ -227,25 +228,22 @@ def test_the_same_question_has_the_same_answer_everywhere(
 def test_evaluate_takes_the_words_of_the_contract(
     scorecube: Cli, files: Files, tmp_path: Path, order: str, run_name: str
 ) -> None:
-    how = [
-        "--metrics",
-        "AP(rel=2),NWRR(beta=2:3:5)",
-        "--order",
-        order,
-        "--run-name",
-        run_name,
-        "--depth",
-        "5",
-    ]
-    scorecube("evaluate", tmp_path / "s", "--name", "x", *files.options(), *how).succeeded()
-    (facts,) = json.loads(scorecube("info", tmp_path / "s", "--format", "json").succeeded().stdout)[
-        "collections"
-    ]
-    assert facts["metrics"] == ["AP(rel=2)", "NWRR(beta=2:3:5)"]
+    how = f"--metrics AP(rel=2),NWRR(beta=2:3:5) --order {order} --run-name {run_name} --depth 5"
+    words = [*files.options(), *how.split()]
+    scorecube("evaluate", tmp_path / "s", "--name", "x", *words).succeeded()
+    assert metrics_of(scorecube, tmp_path / "s") == ["AP(rel=2)", "NWRR(beta=2:3:5)"]
     (row,) = records(scorecube, tmp_path / "s", "scores", "--table", "statistics")
     assert row["n_runs"] == 6
     runs = {row["run"] for row in records(scorecube, tmp_path / "s", "scores")}
     assert runs == {f"run{number}" + (".txt" if run_name == "file" else "") for number in range(6)}
+
+
+def metrics_of(scorecube: Cli, study: Path) -> list[str]:
+    """Return the metrics of the one collection of a study."""
+    said = scorecube("info", study, "--format", "json").succeeded().stdout
+    (facts,) = json.loads(said)["collections"]
+    found: list[str] = facts["metrics"]
+    return found
 
 
 @pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
@@ -253,29 +251,9 @@ def test_evaluate_takes_the_words_of_the_contract(
 def test_swap_takes_the_words_of_the_contract(
     scorecube: Cli, study: Path, sampling: str, rule: str
 ) -> None:
-    chosen = [
-        "--metrics",
-        "nDCG@10,AP",
-        "--gains",
-        "auto",
-        "--runs",
-        "run1,run2,run3",
-        "--topics",
-        "001,003,005,007",
-    ]
-    how = [
-        "--sampling",
-        sampling,
-        "--rule",
-        rule,
-        "--size",
-        "2",
-        "--trials",
-        "5",
-        "--confidence",
-        "0.7",
-    ]
-    scorecube("swap", study, "--collection", "small", *chosen, *how, "--seed", "3").succeeded()
+    chosen = "--metrics nDCG@10,AP --gains auto --runs run1,run2,run3 --topics 001,003,005,007"
+    how = f"--sampling {sampling} --rule {rule} --size 2 --trials 5 --confidence 0.7 --seed 3"
+    scorecube("swap", study, "--collection", "small", *f"{chosen} {how}".split()).succeeded()
     rows = records(scorecube, study, "swap", "--collection", "small")
     assert {row["metric"] for row in rows} == {"AP", "nDCG@10"}
     facts = {"gain": "auto", "sampling": sampling, "size": 2, "trials": 5, "confidence": 0.7}
@@ -285,10 +263,7 @@ def test_swap_takes_the_words_of_the_contract(
 def test_a_metric_may_be_written_in_another_way(scorecube: Cli, study: Path, files: Files) -> None:
     again = ["--metrics", "AP(rel=1),Q,nDCG @10", "--gains", "auto"]
     scorecube("evaluate", study, "--name", "small", *files.options(), *again).succeeded()
-    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)[
-        "collections"
-    ]
-    assert facts["metrics"] == ["AP", "Q", "nDCG@10"]
+    assert metrics_of(scorecube, study) == ["AP", "Q", "nDCG@10"]
 
 
 def test_evaluate_adds_metrics_and_gains(scorecube: Cli, study: Path, files: Files) -> None:
@@ -323,13 +298,9 @@ def test_imported_and_evaluated_scores_share_a_collection(
     scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "AP").succeeded()
     scorecube("import", study, "--name", "x", matrix, "--teams", files.teams).succeeded()
     scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "P@5").succeeded()
-    (facts,) = json.loads(scorecube("info", study, "--format", "json").succeeded().stdout)[
-        "collections"
-    ]
-    assert facts["metrics"] == ["AP", "last_rel", "P@5"]
-    assert {
-        row["mean"] for row in records(scorecube, study, "scores") if row["metric"] == "last_rel"
-    } == {7.5}
+    assert metrics_of(scorecube, study) == ["AP", "last_rel", "P@5"]
+    rows = records(scorecube, study, "scores")
+    assert {row["mean"] for row in rows if row["metric"] == "last_rel"} == {7.5}
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -342,15 +313,8 @@ def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, nam
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(record, field.name, None)
     options = json.loads(json.dumps(record.options()))
-    assert (
-        kind(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in options.items()
-            }
-        )
-        == record
-    )
+    given = {key: tuple(of) if isinstance(of, list) else of for key, of in options.items()}
+    assert kind(**given) == record
     assert re.search(rf"^{name} ", scorecube("list", "analyses").succeeded().stdout, re.MULTILINE)
     assert name in view_names()
     assert view_of(name).figure is not None
@@ -379,58 +343,6 @@ def test_metric_names_of_the_contract_parse_and_print_back(name: str) -> None:
     assert str(parse_metric(str(parse_metric(f" {name} ")))) == name
 
 
-def cells_of(form: str, text: str) -> list[list[str]]:
-    """Return the cells of a table that was made for reading, header first."""
-    lines = text.splitlines()
-    if form == "latex":
-        assert sum(line.startswith(r"\begin{tabular}") for line in lines) == 1
-        assert sum(line == r"\end{tabular}" for line in lines) == 1
-        rows = [
-            re.split(r"(?<!\\)&", line.removesuffix(r"\\"))
-            for line in lines
-            if line.endswith(r"\\")
-        ]
-        return [[re.sub(r"\\([_%&#$])", r"\1", cell).strip() for cell in row] for row in rows]
-    rows = [
-        re.split(r"(?<!\\)\|", line)[1:-1] if form == "markdown" else re.split(r"  +", line)
-        for line in lines
-        if form == "text" or line.startswith("|")
-    ]
-    assert all(set(cell.strip()) <= set("-:") for cell in rows[1])
-    return [[cell.strip().replace(r"\|", "|") for cell in row] for row in [rows[0], *rows[2:]]]
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
-def test_tables_for_reading_parse_back(scorecube: Cli, finished_study: Path, form: str) -> None:
-    shown = scorecube("show", finished_study, "swap", "--format", form).succeeded().stdout
-    header, *rows = cells_of(form, shown)
-    expected = records(scorecube, finished_study, "swap")
-    metric = header.index("metric")
-    assert {row[metric] for row in rows} == {row["metric"] for row in expected}
-    if form != "text":  # what all rows share stands in the caption
-        return
-    assert header == [name for name in expected[0] if not name.endswith(("_low", "_high"))]
-    found = [dict(zip(header, row, strict=True)) for row in rows]
-    for wanted in expected:
-        (row,) = (
-            row
-            for row in found
-            if row["metric"] == wanted["metric"]
-            and float(row["confidence"]) == wanted["confidence"]
-            and row["gain"]
-            in (wanted["gain"], "any")  # one row for all gains where the metric uses none
-        )
-        assert (row["share"] == "-") == (wanted["share"] is None)
-        if wanted["share"] is not None:
-            # As many digits as its limits support.
-            assert float(row["share"].partition("%")[0]) == pytest.approx(
-                100 * wanted["share"], abs=0.51
-            )
-            assert float(row["required_difference"].split()[0]) == pytest.approx(
-                wanted["required_difference"], abs=0.051
-            )
-
-
 def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
     cube = sc.evaluate(
         simulate_rankings(n_runs=5, seed=1), metrics=["AP", "Q", "P+"], gains=["auto", "1:1:1"]
@@ -444,8 +356,7 @@ def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
         for name, each in result.data_vars.items()
         if not {"long_name", "units"} <= each.attrs.keys()
     ] == []
-    columns = COLUMNS["swap sensitivity"].split()
-    assert list(sc.table(result, "sensitivity").columns)[: len(columns)] == columns
+    assert set(COLUMNS["swap sensitivity"].split()) <= {*sc.table(result, "sensitivity")}
     picture = tmp_path / "swap.png"
     sc.figure(result).savefig(picture)
     assert picture.stat().st_size > 1000

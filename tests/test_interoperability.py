@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +19,7 @@ import scorecube as sc
 from scorecube.report.views import view_names, view_of
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli, Files
+    from tests.conftest import Cli
 
 TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_of(analysis).tables]
 ODD = ['a,"b"', "c&d_e%f#g$h", "x^2~y", "p\\q{r}", "<s>", "t|u", "größe"]
@@ -207,64 +206,3 @@ def test_latex_compiles_every_table(
     assert done.returncode == 0, said[-2000:]
     assert "Missing character" not in said
     assert (tmp_path / "t.pdf").stat().st_size > 1000
-
-
-def read_pairs(path: Path, value: int, kind: type) -> dict[str, dict[str, Any]]:
-    """Return the values of a run or qrels file: topic -> document -> value."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in path.read_text().splitlines():
-        words = line.split()
-        found.setdefault(words[0], {})[words[2]] = kind(words[value])
-    return found
-
-
-def own_scores(scorecube: Cli, files: Files, metric: str) -> pd.DataFrame:
-    """Return our scores (topic, run)."""
-    cube = sc.evaluate(
-        sc.read_rankings([str(files.runs)], files.qrels), metrics=[metric], gains=["auto"]
-    )
-    return by_topic(cube, metric)
-
-
-def by_topic(cube: xr.Dataset, metric: str) -> pd.DataFrame:
-    """Return scores (topic, run)."""
-    scores = cube["score"].sel(metric=metric).isel(gain=0)
-    return pd.DataFrame(scores.values.T, index=scores["topic"].values, columns=scores["run"].values)
-
-
-def test_results_of_ir_measures_go_in(scorecube: Cli, files: Files) -> None:
-    qrels = read_pairs(files.qrels, 3, int)
-    results = {}
-    for path in sorted(files.runs.iterdir()):
-        run = read_pairs(path, 4, float)
-        results[path.stem] = list(
-            ir_measures.iter_calc([ir_measures.AP, ir_measures.parse_measure("P@5")], qrels, run)
-        )
-    cube = sc.cube_from_scores(results)
-    assert cube["metric"].values.tolist() == ["AP", "P@5"]
-    for metric in ("AP", "P@5"):
-        theirs = by_topic(cube, metric)
-        ours = own_scores(scorecube, files, metric)
-        np.testing.assert_allclose(
-            theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9
-        )
-
-
-@pytest.mark.slow
-def test_results_of_ranx_go_in(scorecube: Cli, files: Files) -> None:
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
-    qrels = ranx.Qrels(read_pairs(files.qrels, 3, int))
-    scores = {}
-    for path in sorted(files.runs.iterdir()):
-        run = ranx.Run(read_pairs(path, 4, float), name=path.stem)
-        ranx.evaluate(qrels, run, ["map", "precision@5"])
-        scores[run.name] = run.scores
-    cube = sc.cube_from_scores(scores)
-    assert cube.sizes["run"] == len(scores)
-    # ranx's names are kept but for those that are trec_eval's.
-    for metric, name in (("AP", "AP"), ("P@5", "precision@5")):
-        theirs = by_topic(cube, name)
-        ours = own_scores(scorecube, files, metric)
-        np.testing.assert_allclose(
-            theirs.loc[ours.index, ours.columns].to_numpy(), ours.to_numpy(), atol=1e-9
-        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -20,8 +18,6 @@ from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
-
-if_there = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 
 
 @pytest.fixture(scope="module")
@@ -168,25 +164,6 @@ def test_a_matrix_says_what_its_marks_mean(leaders: xr.Dataset) -> None:
     )
     assert "Bold" in sc.markdown(leaders, "matrix")
     assert "Bold" not in sc.latex(leaders)
-
-
-@if_there
-@pytest.mark.slow
-def test_tables_compile(cube: xr.Dataset, leaders: xr.Dataset, tmp_path: Path) -> None:
-    pairs = sc.analyse(cube, sc.MaxT(), trials=100, seed=1)
-    tables = [
-        sc.latex(leaders, columns=["run", "mean", "rank_set"], top=10),
-        sc.latex(leaders, "matrix"),
-        sc.latex(pairs, "pairs", ["run_a", "run_b", "mean_difference", "p_value", "d_z"], 5),
-        sc.latex(cube, top=3),
-    ]
-    body = "\n".join(tables)
-    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
-    (tmp_path / "paper.tex").write_text(document)
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout.decode("utf-8", "replace").partition("Package")[2]
 
 
 @pytest.mark.parametrize(

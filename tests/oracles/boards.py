@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
-from scipy import stats
-
 from tests.oracles.step_down import step_down
 
 Collections = list[list[list[float]]]
@@ -39,26 +37,6 @@ def error(rows: list[list[float]], weights: list[float]) -> tuple[float, float]:
     total = math.fsum(parts)
     spread = math.fsum(part * part / (len(row) - 1) for part, row in zip(parts, rows, strict=True))
     return total, total * total / spread if spread else math.inf
-
-
-def t_interval(rows: list[list[float]], weights: list[float], alpha: float) -> tuple[float, float]:
-    square_error, freedom = error(rows, weights)
-    margin = stats.t.ppf(1 - alpha / 2, freedom) * math.sqrt(square_error)
-    return weighted(rows, weights) - margin, weighted(rows, weights) + margin
-
-
-def bootstrap_t(
-    rows: list[list[float]], weights: list[float], samples: Samples, alpha: float
-) -> tuple[float, float]:
-    middle, own = weighted(rows, weights), math.sqrt(error(rows, weights)[0])
-    found = []
-    for sample in samples:
-        drawn = [[row[k] for k in places] for row, places in zip(rows, sample, strict=True)]
-        off = weighted(drawn, weights) - middle
-        found.append(off / math.sqrt(error(drawn, weights)[0]) if abs(off) > 1e-13 else 0.0)
-    ordered = sorted(found)
-    k = math.floor(alpha / 2 * (len(samples) + 1))
-    return middle - ordered[len(samples) - k] * own, middle - ordered[k - 1] * own
 
 
 def differences(scores: Collections, pair: Pair) -> list[list[float]]:

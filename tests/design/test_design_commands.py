@@ -69,8 +69,6 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     assert len(records(scorecube, "design", finished_study, *fewer)) == 3
     one = ["--top-runs", "1", "--metrics", "Q", "--gains", "auto", "--collections", "small"]
     assert len(records(scorecube, "design", finished_study, *one)) == 1
-    papers = records(scorecube, "show", finished_study, "design", "--table", "one_way")
-    assert [list(row)[: len(COLUMNS)] for row in papers] == [COLUMNS] * 6
 
 
 def test_widths_of_variances(scorecube: Cli) -> None:

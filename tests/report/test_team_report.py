@@ -78,7 +78,7 @@ def test_two_teams_leave_one_run_without_an_order() -> None:
     cube = with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
     lone = sc.analyse(cube, Teams(), trials=1, seed=1).assign_attrs(collection="c")
     assert picture(sc.figure(lone), "d")
-    assert all(len(sc.table(lone, name)) for name in ("variance", "absent", "own"))
+    assert all(len(sc.table(lone, name)) for name in ("variance", "absent"))
 
 
 def designs(study: Study) -> dict[str, xr.Dataset]:

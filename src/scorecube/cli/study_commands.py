@@ -20,6 +20,7 @@ towards the lowest level; "auto", the default, gives each level its number.
 scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
 gains (scorecube list metrics says which) have the same scores in all of them."""
 COLUMNS = "Columns to show; intervals by names such as mean_limits and rank_set."
+DIGITS = "Decimals of numbers in text, Markdown and LaTeX."
 FORM = (
     "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
     "scorecube import removes; in json all labels are exact."
@@ -60,6 +61,7 @@ def show(
     columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
     top: options.Top = None,
     form: Annotated[Table, flag("--format", FORM)] = "text",
+    digits: Annotated[Optional[int], flag("--digits", DIGITS, min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
 ) -> None:
@@ -71,21 +73,21 @@ def show(
     """
     from scorecube.report.formats import merge_note
     from scorecube.report.readable import check_columns
-    from scorecube.report.rows import DESCENDING, select_rows
+    from scorecube.report.results import DESCENDING, select_rows
     from scorecube.report.study import caption_in_study, collect_table, superseded_note
     from scorecube.storage import open_study
 
     opened, chosen, wanted = open_study(study), split(collection), split(columns)
-    of_metrics, order = split(metrics), split(sort) or []
-    frame = collect_table(opened, analysis, table, chosen, all_results, average, of_metrics)
+    order = split(sort) or []
+    frame = collect_table(opened, analysis, table, chosen, all_results, average, split(metrics))
     check_columns(frame, wanted)
-    frame = select_rows(frame, metrics=of_metrics, sort=order, top=top)
+    frame = select_rows(frame, sort=order, top=top)
     caption = caption_in_study(opened, analysis, table, frame, form)
     if not all_results:
         for line in superseded_note(opened, analysis, chosen):
             notify(f"{line}: --all shows them")
     first = [column.removesuffix(DESCENDING) for column in order]
-    echo_table(frame, form, first=first, columns=wanted, caption=caption)
+    echo_table(frame, form, first=first, columns=wanted, caption=caption, digits=digits)
     for line in merge_note(frame) if form == "text" else []:
         notify(line)  # after the table, whose first line names it
 
@@ -99,6 +101,8 @@ def figure(
     metrics: options.Metrics = None,
     by: Annotated[Text, flag("--by", BY)] = None,
     kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
+    top: options.Top = None,
+    title: Annotated[str, flag("--title", "Text above the figure instead of its own.")] = "",
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -106,7 +110,7 @@ def figure(
 
     Example: scorecube figure study.zarr swap --by sampling --out samplings.png
     """
-    from scorecube.report.drawing import check_figure_path
+    from scorecube.report.drawing import check_figure_path, set_title
     from scorecube.report.study import draw
     from scorecube.storage import open_study
 
@@ -114,7 +118,10 @@ def figure(
     check_figure_path(target)
     if kind == "bars" and by is None:
         raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
-    drawn = draw(open_study(study), analysis, split(collection), gain, split(metrics), by, kind)
+    chosen, of = split(collection), split(metrics)
+    drawn = draw(open_study(study), analysis, chosen, gain, of, by, kind, top)
+    if title:
+        set_title(drawn, title)
     write_figure(drawn, target)
 
 

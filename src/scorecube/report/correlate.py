@@ -10,7 +10,6 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.correlation_result import GAIN_A, METRIC_A, METRIC_B
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.tables import COLLECTION, Table, where
@@ -51,92 +50,79 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
 
     Each has the papers' limits; bold values have a star.
     """
-    metrics = labels_of(result, names.METRIC)
+    columns = labels_of(result, names.METRIC)[:-1]
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in METRICS.frame(result).to_dict("records"):
         first = where(result) | {"gain": row["gain"], "metric": row["metric_b"]}
-        cells = rows.setdefault(
-            (row["gain"], row["metric_b"]), first | dict.fromkeys(metrics[:-1], "")
-        )
+        cells = rows.setdefault((row["gain"], row["metric_b"]), first | dict.fromkeys(columns, ""))
         if np.isfinite(row["tau"]):  # missing with fewer than three runs
             limits = f"[{row['tau_low']:.3f}, {row['tau_high']:.3f}]"
             cells[row["metric_a"]] = f"{row['tau']:.3f} {limits}{'*' if row['bold'] else ''}"
-    return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *metrics[:-1]])
+    return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *columns])
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return the confidence level and the rule for marking."""
-    bold = options["bold"]
-    marked = "" if bold is None else f", marked above {bold:g}"
+    marked = "" if options["bold"] is None else f", marked above {options['bold']:g}"
     return f"{options['confidence']:.0%} limits{marked}"
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield tau of metrics at the first gain setting, lowest first; then of gain settings."""
-    first = labels_of(result, names.GAIN)[0]
-    for row in METRICS.frame(result).sort_values("tau", kind="stable").to_dict("records"):
-        if row["gain"] == first and np.isfinite(row["tau"]):
-            yield _answer(row, f"{row['metric_a']} and {row['metric_b']}")
-    for row in GAINS.frame(result).sort_values("tau", kind="stable").to_dict("records"):
-        if np.isfinite(row["tau"]):
-            yield _answer(row, f"{row['metric']}, gains {row['gain']} and {row['default']}")
+    for frame in (compared_metrics(result), GAINS.frame(result)):
+        known = frame[frame["tau"].notna()].sort_values("tau", kind="stable")
+        for row in known.to_dict("records"):
+            label = f"{row.get('metric_a')} and {row.get('metric_b')}"
+            if "default" in row:
+                label = f"{row['metric']}, gains {row['gain']} and {row['default']}"
+            pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
+            clause = f"{row['discordant'] / pairs:.0%} of the pairs of runs in different order"
+            if row["tied_pairs"]:
+                clause += f", {counted(int(row['tied_pairs']), 'pair')} tied"
+            numbers = row["tau"], row["topics_low"], row["topics_high"]
+            yield Answer(label, *numbers, ".4f", clause, "tau")
 
 
-def _answer(row: Mapping[Any, Any], label: str) -> Answer:
-    """Return tau of two rankings with its limits over topics."""
-    pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
-    clause = f"{row['discordant'] / pairs:.0%} of the pairs of runs in different order"
-    if row["tied_pairs"]:
-        clause += f", {counted(int(row['tied_pairs']), 'pair')} tied"
-    numbers = row["tau"], row["topics_low"], row["topics_high"]
-    return Answer(label, *numbers, clause=clause, what="tau")
+def compared_metrics(result: xr.Dataset) -> pd.DataFrame:
+    """Return the pairs of metrics with a tau at the first gain setting."""
+    frame = METRICS.frame(result)
+    known = frame[["metric_a", "metric_b"]].isin(labels_of(result, names.METRIC)).all(axis=1)
+    frame = frame[known]
+    return frame[(frame["gain"] == labels_of(result, names.GAIN)[0]) & frame["tau"].notna()]
 
 
-def correlation_figure(canvas: Any, result: xr.Dataset) -> None:
-    """Matrix of tau, with sorted-system curves and the distribution of mean scores below."""
-    metrics = labels_of(result, names.METRIC)
-    matrix = tau_matrix(result, labels_of(result, names.GAIN)[0])
-    compared = bool(np.isfinite(matrix).any())
-    height = 1.1 + max(0.32 * len(metrics), 0.8) if compared else 0.0
+def figure(canvas: Any, result: xr.Dataset) -> None:
+    """Matrix of tau, and the means of the runs in the order of the first metric below.
+
+    In axes of the caller only the means (Sakai 2004, Figures 4-7).
+    """
+    from scorecube.report.drawing import title_of
+
+    metrics, compared = labels_of(result, names.METRIC), compared_metrics(result)
+    if canvas.in_axes or compared.empty:
+        axes = canvas.panel((WIDTH, 3.0))
+        draw_means(canvas, axes, result)
+        axes.set_title(title_of(result))
+        axes.legend(fontsize=8)
+        return
+    height = 1.1 + max(0.32 * len(metrics), 0.8)
     below = 3.0 + 0.17 * -(-len(metrics) // LEGEND_COLUMNS)
-    ratios = [height, below] if compared else None
-    rows = canvas.figure((WIDTH, height + below)).subfigures(
-        1 + compared, 1, height_ratios=ratios, squeeze=False
-    )[:, 0]
-    if compared:
-        draw_matrix(rows[0].add_subplot(), matrix, metrics)
-    left, right = rows[-1].subplots(1, 2, width_ratios=[1.6, 1.0])
-    draw_curves(canvas, left, result)
-    style = {"fontsize": 7.5, "ncols": LEGEND_COLUMNS, "labelspacing": 0.3}
-    rows[-1].legend(loc="outside lower left", **style)
-    draw_means(right, result)
+    upper, lower = canvas.figure((WIDTH, height + below)).subfigures(
+        2, 1, height_ratios=[height, below]
+    )
+    draw_matrix(upper.add_subplot(), compared, metrics)
+    draw_means(canvas, lower.add_subplot(), result)
+    lower.legend(loc="outside lower left", fontsize=7.5, ncols=LEGEND_COLUMNS, labelspacing=0.3)
     canvas.name(result)
 
 
-def sorted_curves(canvas: Any, result: xr.Dataset) -> None:
-    """Means of the runs in the order of the first metric (Sakai 2004, Figures 4-7)."""
-    from scorecube.report.drawing import title_of
-
-    axes = canvas.panel((WIDTH, 3.0))
-    draw_curves(canvas, axes, result)
-    axes.set_title(title_of(result))
-    axes.legend(fontsize=8)
-
-
-def tau_matrix(result: xr.Dataset, gain: str) -> np.ndarray[Any, Any]:
-    """Return tau of all pairs of metrics at one gain setting; NaN where not compared."""
-    places = {metric: k for k, metric in enumerate(labels_of(result, names.METRIC))}
-    matrix = np.full((len(places), len(places)), np.nan)
-    shown = result["of_metrics"].values & (result[GAIN_A].values == gain)
-    i, j = ([places[str(name)] for name in result[of].values[shown]] for of in (METRIC_A, METRIC_B))
-    matrix[i, j] = matrix[j, i] = result["tau"].values[shown]
-    return matrix
-
-
-def draw_matrix(axes: Any, matrix: np.ndarray[Any, Any], metrics: Sequence[str]) -> None:
-    """Draw the lower triangle of a matrix of correlations: colours, and the numbers."""
+def draw_matrix(axes: Any, compared: pd.DataFrame, metrics: Sequence[str]) -> None:
+    """Draw the lower triangle of correlations of metrics: colours, and the numbers."""
     n = len(metrics)
-    shown = np.where(np.tril(np.ones((n, n), bool), -1), matrix, np.nan)[1:, :-1]
+    shown = np.full((n - 1, n - 1), np.nan)
+    for row in compared.to_dict("records"):
+        column, place = sorted(metrics.index(row[f"metric_{end}"]) for end in "ab")
+        shown[place - 1, column] = row["tau"]
     lowest = np.floor(10 * min(float(np.nanmin(shown)), 0.9)) / 10
     ends = {"vmin": lowest - 0.1, "vmax": 1.25}
     axes.imshow(shown, cmap="Blues", aspect="auto", interpolation="none", **ends)
@@ -158,7 +144,7 @@ def draw_matrix(axes: Any, matrix: np.ndarray[Any, Any], metrics: Sequence[str])
     axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
 
 
-def draw_curves(canvas: Any, axes: Any, result: xr.Dataset) -> None:
+def draw_means(canvas: Any, axes: Any, result: xr.Dataset) -> None:
     """Draw a curve a metric over the runs sorted by the first; the legend counts its swops."""
     means, rises = (result[name].isel({names.GAIN: 0}) for name in ("sorted_mean", "swops"))
     systems, metrics = means[names.SYSTEM].values, labels_of(result, names.METRIC)
@@ -166,29 +152,8 @@ def draw_curves(canvas: Any, axes: Any, result: xr.Dataset) -> None:
         swops = f", {counted(int(rises.sel(metric=metric)), 'swop')}" if k else ""
         style = canvas.curve(k) | {"marker": "." if len(systems) <= 50 else None}
         axes.plot(systems, means.sel(metric=metric), label=f"{metric}{swops}", **style)
-    axes.set(
-        xlabel=f"runs, by {metrics[0]}",
-        ylabel="mean score",
-        xlim=(0.5, len(systems) + 0.5),
-        ylim=(min(0.0, float(np.nanmin(result["mean"].values))), None),
-    )
-
-
-def draw_means(axes: Any, result: xr.Dataset) -> None:
-    """Draw the means of all runs, a row a metric: quartiles as a bar, every run as a stroke."""
-    from scorecube.report.drawing import COLOURS
-
-    metrics, cells = labels_of(result, names.METRIC), result.isel({names.GAIN: 0})
-    for k, metric in enumerate(metrics):
-        at, colour = cells.sel({names.METRIC: metric}), COLOURS[k % len(COLOURS)]
-        low, middle, high = at["mean_quartile"].values
-        axes.barh(k, high - low, 0.5, low, color=colour, alpha=0.25)
-        axes.vlines(at["mean"].values, k - 0.32, k + 0.32, color=colour, linewidth=0.7)
-        axes.plot(middle, k, "o", color="0.1", markersize=3.5)
-    axes.set_yticks(range(len(metrics)), metrics, fontsize=8 if len(metrics) <= 12 else 6)
-    axes.set_ylim(len(metrics) - 0.4, -0.6)
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel("mean score")
+    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score")
+    axes.set(xlim=(0.5, len(systems) + 0.5), ylim=(min(0.0, float(np.nanmin(means))), None))
 
 
 VIEW = View(
@@ -209,8 +174,7 @@ VIEW = View(
     "unrelated rankings only.",
     answers={AGREEMENT: answers},
     title=title,
-    figure=correlation_figure,
-    in_axes=sorted_curves,
+    figure=figure,
     reads="Tau of all pairs of metrics; means of the runs in the order of the first metric, with "
-    "swops; all means, with median and quartiles.",
+    "swops.",
 )

@@ -11,13 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.design_curves import with_curves
-from scorecube.analyses.designs import (
-    ONE_WAY,
-    VARIABLES,
-    design_of_cube,
-    page_design,
-    widths_of_cube,
-)
+from scorecube.analyses.designs import VARIABLES, design_of_cube, page_design, widths_of_cube
 from scorecube.report.readable import is_known
 from scorecube.report.results import labelled
 from scorecube.report.tables import COLLECTION, Table
@@ -29,43 +23,31 @@ SIZES = (
     *("topics", "topics_low", "topics_high", "power"),
 )
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
-PREFIX = f"{ONE_WAY}_"
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 WORDS = {"min_diff": "difference to be detected", "width": "width of the confidence interval"}
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
     """Return numbers of topics, with the requirements."""
-    return _rows(result, SIZES, (*SIZES, *CELL, *result.dims, "expected_width"))
-
-
-def one_way(result: xr.Dataset) -> pd.DataFrame:
-    """Return the papers' numbers of topics, of systems that have topics of their own."""
-    renamed = {
-        name: str(name).removeprefix(PREFIX) for name in result if str(name).startswith(PREFIX)
-    }
-    if not renamed:
-        return pd.DataFrame(columns=list(SIZES))
-    return sizes(result[list(renamed)].drop_vars("variance").rename(renamed))
+    return _rows(result, (*SIZES, *CELL, *result.dims, "expected_width"), SIZES)
 
 
 def widths(result: xr.Dataset) -> pd.DataFrame:
     """Return confidence interval widths by number of topics."""
-    frame = _rows(result, WIDTHS, (*CELL, *WIDTHS, *result.dims))
+    frame = _rows(result, (*CELL, *WIDTHS, *result.dims), WIDTHS)
     intervals = frame["route"] == "ci"
-    for column in ("systems", "beta"):  # the closed form does not use them
-        if intervals.any():
-            frame[column] = frame[column].astype(object).where(~intervals, None)
+    for column in ("systems", "beta") if intervals.any() else ():  # the closed form has neither
+        frame[column] = frame[column].astype(object).where(~intervals, None)
     return frame
 
 
-def _rows(result: xr.Dataset, always: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
+def _rows(result: xr.Dataset, columns: Sequence[Any], always: Sequence[str]) -> pd.DataFrame:
     """Return one row for each combination of parameters; what a method does not use is missing."""
     first = result[next(iter(result.data_vars))]
     frame = pd.DataFrame(index=range(first.size))
     for column in dict.fromkeys(columns):
         if column in result.attrs:
-            frame[column] = [str(result.attrs[column])] * first.size
+            frame[column] = str(result.attrs[column])
         elif column in result.variables:
             values = result[column].broadcast_like(first).transpose(*first.dims).values.ravel()
             whole = column in WHOLE and np.isfinite(values).all()
@@ -89,16 +71,15 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         return
     for row in labelled(sizes(result)):
         low, high = row["topics_low"], row["topics_high"]
-        verdict = "may be enough"
-        if is_known(high) and high <= at_hand:
-            verdict = "are enough"
-        elif is_known(low) and low > at_hand:
-            verdict = "are too few"
-        for_what = (
-            f"a difference of {row['min_diff']:g} between best and worst of "
-            f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%})"
+        enough = f"{at_hand} are at hand"
+        if is_known(low) and is_known(high):
+            verdict = "are enough" if high <= at_hand else "may be enough"
+            enough = f"the {at_hand} at hand {'are too few' if low > at_hand else verdict}"
+        clause = (
+            f"for a difference of {row['min_diff']:g} between best and worst of "
+            f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
+            f"{enough}"
         )
-        clause = f"for {for_what}; the {at_hand} at hand {verdict}"
         yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, "topics needed")
 
 
@@ -110,9 +91,10 @@ def width_curves(canvas: Any, result: xr.Dataset) -> None:
         axes.plot(line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style)
     alpha = chosen["alpha"].values.ravel()
     interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
-    words = (str(result.attrs.get(COLLECTION, "")), interval, _gain_of(chosen))
-    axes.set(title=", ".join(filter(None, words)), ylim=(0.0, None))
     axes.set(xlabel="number of topics", ylabel="worst-case confidence interval width")
+    axes.set(
+        title=_title(chosen, [str(chosen.attrs.get(COLLECTION, "")), interval]), ylim=(0, None)
+    )
     axes.legend(fontsize=8)
 
 
@@ -129,20 +111,18 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
     axes.set(xlabel=WORDS[x], ylabel="number of topics", ylim=(0.0, None))
     words = [str(chosen.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
-    words += [
-        f"{name} {chosen[name].item():g}"
-        for name in ("systems", "alpha", "beta")
-        if name in chosen.coords and chosen[name].size == 1
-    ]
-    text = ", ".join(filter(None, [*words, _gain_of(chosen)]))
-    axes.set_title(text, loc="left", fontsize=9, wrap=True)
+    for name in ("systems", "alpha", "beta"):
+        if name in chosen.coords and chosen[name].size == 1:
+            words.append(f"{name} {chosen[name].item():g}")
+    axes.set_title(_title(chosen, words), wrap=True)
     many = len(axes.get_lines()) > 2 * 15  # curves whose legend has one column
     axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
 
 
-def _gain_of(result: xr.Dataset) -> str:
-    """Return the gain setting of a result at one."""
-    return f"gains {result[names.GAIN].item()}" if names.GAIN in result.coords else ""
+def _title(result: xr.Dataset, words: Sequence[str]) -> str:
+    """Return a title with the gain setting of a result at one."""
+    gain = f"gains {result[names.GAIN].item()}" if names.GAIN in result.coords else ""
+    return ", ".join(filter(None, [*words, gain]))
 
 
 def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
@@ -158,17 +138,14 @@ def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, A
         number, route = divmod(k, n_routes)
         dashes = route if "route" in dims else number // len(COLOURS)
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[dashes % len(DASHES)]}
-        words = [_word(dim, part) for dim in dims] or [_word("variance", part)]
-        yield ", ".join(words), style, part
+        yield ", ".join(_word(dim, part) for dim in dims or ["variance"]), style, part
 
 
 def _word(dim: str, part: xr.Dataset) -> str:
     """Return what a curve is of along a dim."""
     value = part[dim].values.item() if dim in part.variables else ""
-    if dim in (names.METRIC, "route"):
-        return str(value)
-    name = "m" if dim == "systems" else WORDS.get(dim, dim)
-    return f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+    name = "" if dim in (names.METRIC, "route") else {**WORDS, "systems": "m"}.get(dim, dim)
+    return f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}".lstrip()
 
 
 DESIGN = View(
@@ -182,8 +159,7 @@ DESIGN = View(
             variables=VARIABLES,
             brief="metric=label difference=min_diff width topics_needed=topics~ have=n_topics "
             "expected_width systems variance alpha power",
-        ),
-        "one_way": Table("", "", make=one_way, variables=VARIABLES),
+        )
     },
     about="How many topics separate the best and the worst of several systems, whose means differ "
     "by at least the difference, with probability 1 - beta at level alpha? All systems have the "

@@ -57,8 +57,10 @@ PAGE_HEIGHT, MOST_ROWS = 9.5, 60
 MOST_BARS, ROW_HEIGHT = 8, 0.135
 """Collections with bars, and inches of a row of dots of more."""
 HATCHES = ("", "////", "....", "xxxx")
-LONGEST = 30
-"""Characters of a label."""
+LONGEST, LONGEST_TITLE = 30, 110
+"""Characters of a label, and of a title."""
+ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
+"""Style of a title above all panels."""
 LABELLED = tuple(
     f"{dim}{end}" for dim in (names.METRIC, names.GAIN, names.RUN) for end in ("", "_a", "_b")
 )
@@ -69,26 +71,48 @@ MISSING = re.compile(r"Glyph (\d+) .*missing from font")
 class Canvas:
     """Makes the one figure, or takes the axes of the caller, or a part of a figure of several.
 
+    place: The axes or the part; None for a new figure.
+    analysis: That is drawn.
+    top: Rows with names; None for as many as a page has room for.
+    n_parts: Parts of the page.
     Raises BadPlan: A place that is not of matplotlib.
     """
 
-    def __init__(self, place: Any = None, analysis: str = "", n_parts: int = 1) -> None:
+    def __init__(
+        self, place: Any = None, analysis: str = "", top: int | None = None, n_parts: int = 1
+    ) -> None:
         if place is not None and not isinstance(place, Axes | SubFigure):
             raise BadPlan(
                 f"{option('ax')}: expected matplotlib Axes, found {type(place).__name__}",
                 option="ax",
             )
-        self._place, self._analysis = place, analysis
-        self.most_rows = MOST_ROWS // n_parts
-        """Rows with names that there is room for."""
+        self._place: Any = place
+        self._analysis, self._top = analysis, top
+        self._most_rows = top or MOST_ROWS // n_parts
+        self.in_axes = isinstance(place, Axes)
         self.first = 0
         """Number of curves that stand there before."""
         self.drawn: Any = None
         """The figure, once it is made."""
 
+    @property
+    def most_rows(self) -> int:
+        """Rows with names that are drawn; figures that do not ask for it have no rows."""
+        self._top = None
+        return self._most_rows
+
+    def close(self) -> Figure:
+        """Return the finished figure; refuse a number of rows for one without rows (BadPlan)."""
+        if self._top is not None:
+            raise BadPlan(
+                f"{option('top')}: the figure of {self._analysis} has no rows", option="top"
+            )
+        figure: Figure = self.drawn
+        return figure
+
     def figure(self, size: tuple[float, float]) -> Any:
         """Return a new figure, width and height in inches, at most a page; refuse axes."""
-        if isinstance(self._place, Axes):
+        if self.in_axes:
             raise BadPlan(
                 f"the figure of {self._analysis} is made of panels, which do not fit into one "
                 f"{option('ax')}; leave it out, or draw from the tables",
@@ -100,16 +124,14 @@ class Canvas:
 
     def panel(self, size: tuple[float, float] = FIGURE_SIZE) -> Axes:
         """Return the axes of a figure of one panel: of a new figure, or those of the caller."""
-        if not isinstance(self._place, Axes):
-            axes: Axes = self.figure(size).add_subplot()
-            return axes
+        if not self.in_axes:
+            new: Axes = self.figure(size).add_subplot()
+            return new
         labels = [str(line.get_label()) for line in self._place.lines]
         self.first = sum(not label.startswith("_") for label in labels)
-        owner: Any = self._place.figure
-        while isinstance(owner, SubFigure):
-            owner = owner.figure
-        self.drawn = owner
-        return self._place
+        self.drawn = self._place.get_figure(root=True)
+        axes: Axes = self._place
+        return axes
 
     def grid(self, number: int, columns: int, size: tuple[float, float]) -> list[Axes]:
         """Return panels of a new figure, row by row, in at most so many columns."""
@@ -130,11 +152,11 @@ class Canvas:
 
     def name(self, result: xr.Dataset, *words: str) -> None:
         """Write collection and conditions above all panels."""
-        self.drawn.suptitle(title_of(result, *words), x=0.01, ha="left", fontsize=9)
+        self.drawn.suptitle(title_of(result, *words), **ABOVE)
 
     def legend_outside(self, axes: Axes, place: str, columns: int = 1, **style: Any) -> None:
         """Add a legend outside of the axes of a new figure; inside of axes of the caller."""
-        if isinstance(self._place, Axes):
+        if self.in_axes:
             axes.legend(ncols=columns, fontsize=8)
             return
         entries: Any = axes.get_legend_handles_labels()
@@ -164,8 +186,15 @@ def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figur
     canvas = Canvas(axes, **how)
     with rc_context(STYLE):
         function(canvas, *arguments)
-    figure: Figure = canvas.drawn
-    return figure
+    return canvas.close()
+
+
+def set_title(figure: Figure, title: str) -> None:
+    """Replace the title of a figure: that of its one panel, or that above all."""
+    if len(figure.axes) > 1 or figure.get_suptitle():
+        figure.suptitle(figure_label(title, LONGEST_TITLE), **ABOVE)
+    else:
+        figure.axes[0].set_title(figure_label(title, LONGEST_TITLE))
 
 
 def level_lines(axes: Axes, levels: Mapping[float, str]) -> None:
@@ -200,9 +229,9 @@ def plain_log_labels(axis: Axis) -> None:
     axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
-def figure_label(text: str) -> str:
+def figure_label(text: str, most: int = LONGEST) -> str:
     """Return a short text on one line; an underscore in front would keep it out of legends."""
-    return " " * text.startswith("_") + shorten(visible(text), LONGEST)
+    return " " * text.startswith("_") + shorten(visible(text), most)
 
 
 def figure_labels(labels: Iterable[str]) -> dict[str, str]:
@@ -248,9 +277,10 @@ def shares_by_collection(
 ) -> None:
     """Draw the share of each metric in each collection in percent: bars, dots of many."""
     collections = list(dict.fromkeys(frame[COLLECTION]))
-    many, more = len(collections) > MOST_BARS, len(collections) - MOST_ROWS
+    many, more = len(collections) > MOST_BARS, len(collections) - canvas.most_rows
     if more > 0:
-        collections, label = collections[:MOST_ROWS], f"{label}; {more} further collections"
+        collections = collections[: canvas.most_rows]
+        label = f"{label}; {more} further collections"
     height = 1.2 + ROW_HEIGHT * len(collections) if many else 0.0
     axes = canvas.figure((FIGURE_SIZE[0], max(FIGURE_SIZE[1], height))).add_subplot()
     places, shown = np.arange(len(collections)), [*dict.fromkeys(metrics)]
@@ -258,12 +288,12 @@ def shares_by_collection(
     for k, metric in enumerate(shown):
         rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
         shares = 100 * rows["share"].reindex(collections).to_numpy(float)
+        style: dict[str, Any] = {**canvas.curve(k, 4.5), "linestyle": "none"}
         if many:
-            style = {**canvas.curve(k, 4.5), "linestyle": "none"}
             axes.plot(shares, places, **style, label=metric)
             continue
         left = places + (k - (len(shown) - 1) / 2) * width
-        style = {"color": COLOURS[k % len(COLOURS)], "edgecolor": "white", "linewidth": 0}
+        style = {"color": style["color"], "edgecolor": "white", "linewidth": 0}
         hatch = HATCHES[k // len(COLOURS) % len(HATCHES)]
         axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, hatch=hatch, **style)
     if many:

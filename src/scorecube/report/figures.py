@@ -7,7 +7,6 @@ from typing import Any
 
 import xarray as xr
 from matplotlib import rc_context
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scorecube import names
@@ -17,6 +16,7 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, option
 from scorecube.report.drawing import (
+    ABOVE,
     FIGURE_SIZE,
     PAGE_HEIGHT,
     STYLE,
@@ -35,26 +35,34 @@ def figure(
     gain: str | None = None,
     axes: Any = None,
     metrics: Sequence[Any] | None = None,
+    top: int | None = None,
 ) -> Figure:
-    """Return the figure of a result.
+    """Return the figure of a result; of several metrics, of one about one, one below the other.
 
     result: A result of an analysis.
     gain: Gain setting that is drawn; the first by default.
     axes: Where a figure of one panel is drawn; None for a figure of its own.
     metrics: Metrics that are drawn; by default the first of a figure about one, else all.
-    Returns figure: A matplotlib figure.
+    top: Rows with names, as of runs; None for as many as a page has room for.
     Raises BadName: A result of an analysis that has no figure.
-    Raises BadPlan: Axes, and a figure of several panels.
+    Raises BadPlan: Axes, and a figure of several panels; rows of a figure without rows.
     """
     view, result = view_of_result(result), as_cube(result)
     check_figure(view)
     shown = of_metrics(result, metrics)
     if not view.by_metric or names.METRIC not in result.dims:
-        return draw(view, shown, gain, axes)
-    metric = labels_of(shown, names.METRIC)[: 1 if metrics is None else None]
-    if len(metric) == 1:
-        return draw(view, of_metrics(result, metric), gain, axes)
-    return stacked(view, [of_metrics(result, [name]) for name in metric], gain)
+        return draw(view, shown, gain, axes, top=top)
+    several = labels_of(shown, names.METRIC)[: 1 if metrics is None else None]
+    of_each = [of_metrics(result, [metric]) for metric in several]
+    n = len(of_each)
+    first = draw(view, of_each[0], gain, axes, top=top, n_parts=n)
+    if n == 1:
+        return first
+    width, height = first.get_size_inches()
+    whole = ShownFigure(figsize=(width, min(n * height, PAGE_HEIGHT)), layout="constrained")
+    for part, one in zip(whole.subfigures(n, 1, squeeze=False)[:, 0], of_each, strict=True):
+        draw(view, one, gain, part, top=top, n_parts=n)
+    return whole
 
 
 def check_figure(view: View) -> None:
@@ -64,29 +72,17 @@ def check_figure(view: View) -> None:
 
 
 def draw(
-    view: View, result: xr.Dataset, gain: str | None = None, axes: Any = None, n_parts: int = 1
+    view: View, result: xr.Dataset, gain: str | None = None, axes: Any = None, **how: Any
 ) -> Figure:
-    """Return the figure of a result at one gain setting, the first by default."""
+    """Return the figure of a result at one gain setting, the first by default; see `Canvas`."""
     (shown,), setting = with_figure_labels([result], gain)
     if names.GAIN in shown.dims:
         shown = shown.isel(gain=[0]) if setting is None else shown.sel(gain=[setting])
-    into_axes = view.in_axes is not None and isinstance(axes, Axes)
-    function: Any = view.in_axes if into_axes else view.figure
-    return drawn(function, shown, axes=axes, analysis=view.name, n_parts=n_parts)
-
-
-def stacked(view: View, results: Sequence[xr.Dataset], gain: str | None) -> Figure:
-    """Draw a figure for each of some results below each other, at most a page high."""
-    n = len(results)
-    width, height = draw(view, results[0], gain, n_parts=n).get_size_inches()
-    whole = ShownFigure(figsize=(width, min(n * height, PAGE_HEIGHT)), layout="constrained")
-    for part, result in zip(whole.subfigures(n, 1, squeeze=False)[:, 0], results, strict=True):
-        draw(view, result, gain, part, n_parts=n)
-    return whole
+    return drawn(view.figure, shown, axes=axes, analysis=view.name, **how)
 
 
 def draw_together(
-    view: View, results: Sequence[xr.Dataset], by: str, gain: str | None = None
+    view: View, results: Sequence[xr.Dataset], by: str, gain: str | None = None, **how: Any
 ) -> Figure:
     """Draw the curves of each gain setting, size, or value of an option into one panel.
 
@@ -97,7 +93,7 @@ def draw_together(
         axes = figure.add_subplot()
         for value, (result, setting) in values_of(results, by, gain).items():
             before = {*axes.get_children()}
-            draw(view, result, setting, axes)
+            draw(view, result, setting, axes, **how)
             for artist in axes.get_children():
                 label = str(artist.get_label())
                 if artist not in before and label and not label.startswith("_"):
@@ -112,7 +108,7 @@ def draw_together(
 
 
 def draw_bars(
-    view: View, results: Sequence[xr.Dataset], by: str, gain: str | None = None
+    view: View, results: Sequence[xr.Dataset], by: str, gain: str | None = None, **how: Any
 ) -> Figure:
     """Draw shares as bars, a group for each value and a part for each confidence."""
     levels = sorted(results[-1][names.CONFIDENCE].values.tolist(), reverse=True)
@@ -126,9 +122,8 @@ def draw_bars(
         parts = figure.subfigures(len(levels), 1, squeeze=False)[:, 0]
         for part, level in zip(parts, levels, strict=True):
             assert view.overview is not None
-            view.overview(Canvas(part, n_parts=len(levels)), named, gain, level)
-        title = f"{results[-1].attrs.get(COLLECTION, '')}, by {by}"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+            view.overview(Canvas(part, n_parts=len(levels), **how), named, gain, level)
+        figure.suptitle(f"{results[-1].attrs.get(COLLECTION, '')}, by {by}", **ABOVE)
     return figure
 
 
@@ -137,12 +132,12 @@ def values_of(
 ) -> dict[str, tuple[xr.Dataset, str | None]]:
     """Return result and gain setting for each value, of the largest size unless by size."""
     analysis = str(results[-1].attrs.get("analysis", "scores"))
-    found: dict[str, tuple[xr.Dataset, str | None]] = {}
+    values: dict[str, tuple[xr.Dataset, str | None]] = {}
     for result in results[-1:] if by == names.GAIN else results:
         options = options_of_result(result.attrs)
         largest = result.isel({names.SIZE: [-1]}, missing_dims="ignore")
         if by == names.GAIN:
-            found |= {setting: (largest, setting) for setting in labels_of(result, names.GAIN)}
+            values |= {setting: (largest, setting) for setting in labels_of(result, names.GAIN)}
         elif by not in options:
             known = ", ".join(sorted(options))
             raise BadPlan(
@@ -151,21 +146,18 @@ def values_of(
             )
         elif by == names.SIZE:
             sizes = result[names.SIZE].values.tolist()
-            found |= {str(size): (result.sel({names.SIZE: [size]}), gain) for size in sizes}
+            values |= {str(size): (result.sel({names.SIZE: [size]}), gain) for size in sizes}
         else:
-            found[str(options[by])] = largest, gain
-    if len(found) < 2:
+            values[str(options[by])] = largest, gain
+    if len(values) < 2:
         raise BadPlan(
             f"{option('by', by)}: a figure by {by} takes at least two different values of it; "
-            f"{analysis} has: {', '.join(found) or 'none'}",
+            f"{analysis} has: {', '.join(values) or 'none'}",
             option="by",
         )
+    # Choices stand in the order of their declaration, which is the papers'; numbers by size.
     declared = options_of(registry.load(analysis)) if analysis in registry.names() else {}
     order = [str(word) for word in declared[by].choices] if by in declared else []
-    return {value: found[value] for value in sorted(found, key=lambda v: _place(v, order))}
-
-
-def _place(value: str, order: Sequence[str]) -> tuple[int, float]:
-    """Return the place of a value: of a choice that of the papers, of a number its size."""
-    number = float(value) if value.replace(".", "").isdigit() else 0.0
-    return (order.index(value) if value in order else len(order)), number
+    if all(value.replace(".", "").isdigit() for value in values):
+        return {value: values[value] for value in sorted(values, key=float)}
+    return {value: values[value] for value in sorted(values, key=[*order, *values].index)}

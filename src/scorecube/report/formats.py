@@ -7,11 +7,12 @@ apostrophe stands before what a spreadsheet would take for a formula.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -68,6 +69,7 @@ def render_parts(
     first: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     caption: str = "",
+    digits: int | None = None,
 ) -> Iterator[str]:
     """Yield the text of a table in parts without their last newline.
 
@@ -79,6 +81,7 @@ def render_parts(
     first: Columns that a narrow terminal keeps: those by which rows are sorted.
     columns: Columns to show, limits by names such as ``mean_limits``; all by default.
     caption: Of a table in LaTeX or Markdown, in their marks.
+    digits: Decimals of rounded numbers; None for those that limits allow.
     Raises BadName: An unknown format, or a column that the table does not have.
     """
     if form not in FORMATS:
@@ -87,24 +90,19 @@ def render_parts(
         yield from _data_parts(data_columns(frame, columns), form)
         return
     frame = merge_gains(frame)
+    layout = layout_of(frame, columns, words=form != "text")
+    cells = readable(frame, layout, TO if form == "latex" else " to ", digits)
     if form == "text":
-        yield text_table(readable(frame, layout_of(frame, columns)), width, [*KEYS, *first])
+        yield text_table(cells, width, [*KEYS, *first])
         return
-    layout = layout_of(frame, columns, words=True)
-    cells = readable(frame, layout, TO if form == "latex" else " to ")
-    if columns is None and caption:
-        constant = [name for name, parts in layout.items() if _is_constant(frame, parts)]
-        cells = cells.only([name for name in layout if name not in constant])
-        if form == "latex" and AS_PRINTED not in frame.attrs:
-            cells = cells.only([*cells.columns][:MOST_IN_LATEX])
+    if columns is None and caption:  # which says what is constant
+        roles, printed = trait(frame, "role"), frame.attrs.get(AS_PRINTED)
+        conditions = [name for name in frame if roles.get(str(name)) == "condition"]
+        told = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
+        told = {name for name in told if frame[name].nunique() < 2}
+        kept = [name for name, parts in layout.items() if parts[0] not in told]
+        cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
     yield (_latex if form == "latex" else _markdown)(cells, caption)
-
-
-def _is_constant(frame: pd.DataFrame, parts: Sequence[str]) -> bool:
-    """Return whether a caption says what a column holds: one collection, metric or condition."""
-    said = parts[0] in (*KEYS, *frame.attrs.get(AS_PRINTED, ()))
-    said |= trait(frame, "role").get(parts[0]) == "condition"
-    return said and frame[parts[0]].nunique() < 2
 
 
 def text_table(cells: Cells, width: int | None = None, keep: Sequence[str] = ()) -> str:
@@ -126,14 +124,14 @@ def text_table(cells: Cells, width: int | None = None, keep: Sequence[str] = ())
     left out: required;
     csv and json have them
     """
-    if width is None or _width(cells) <= width:
-        return "\n".join(line.rstrip() for line in aligned(cells, rule="-"))
-    cells = cells.without_constants()
-    above = textwrap.wrap("; ".join(cells.shared), width, break_on_hyphens=False)
-    cells, lost = fitted(cells, width, keep)
-    below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
-    lines = [line.rstrip() for line in aligned(cells, width, rule="-")]
-    return "\n".join([*above, *[""] * bool(above), *lines, *below])
+    above, below = list[str](), list[str]()
+    if width is not None and _width(cells) > width:
+        cells = cells.without_constants()
+        if cells.shared:
+            above = [*textwrap.wrap("; ".join(cells.shared), width, break_on_hyphens=False), ""]
+        cells, lost = fitted(cells, width, keep)
+        below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
+    return "\n".join([*above, *aligned(cells, width, rule="-"), *below])
 
 
 def left_out(headings: Sequence[str]) -> str:
@@ -150,8 +148,7 @@ def fitted(cells: Cells, width: int, keep: Sequence[str] = ()) -> tuple[Cells, l
     kept = list[str]()
     room = width
     for name in [*labels, *(name for name in cells.columns if name not in labels)]:
-        texts = cells.columns[name]
-        longest = max(map(len, texts), default=0)
+        longest = max(map(len, cells.columns[name]), default=0)
         least = max(len(name), longest if name in cells.numeric else min(longest, LEAST))
         if least <= room or not kept:
             kept.append(name)
@@ -178,14 +175,18 @@ def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "
         cut = min(max(over, 0), max(0, widths[name] - max(len(name), LEAST)))
         widths[name] -= cut
         over -= cut
-    ends = {name: rule if name in cells.numeric else "-" for name in widths}
-    line = tuple("-" * (wide - 1) + ends[name] for name, wide in widths.items())
+    sides = [">" if name in cells.numeric else "<" for name in widths]
+    lines = [
+        "-" * (wide - 1) + (rule if side == ">" else "-")
+        for wide, side in zip(widths.values(), sides, strict=True)
+    ]
+    rows = [[*widths], *([lines] if rule else []), *zip(*cells.columns.values(), strict=True)]
     return [
         gap.join(
-            f"{shorten(cell, wide):{'>' if name in cells.numeric else '<'}{wide}}"
-            for cell, (name, wide) in zip(row, widths.items(), strict=True)
-        )
-        for row in [tuple(cells.columns), *([line] if rule else []), *cells.rows]
+            f"{shorten(cell, wide):{side}{wide}}"
+            for cell, wide, side in zip(row, widths.values(), sides, strict=True)
+        ).rstrip()
+        for row in rows
     ]
 
 
@@ -203,37 +204,35 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")
 
 
+def _escaped(cells: Cells, form: str, bold: str) -> Cells:
+    """Return a table in which marks of a format are escaped, and the best are in bold type."""
+    columns = {}
+    for name, texts in cells.columns.items():
+        made = [marked(text, form) for text in texts]
+        if form == "latex" and name in cells.numeric:
+            made = [MINUS.sub("$-$", text) for text in made]
+        heading = marked(name, form).ljust(3 * (form == "markdown"))
+        columns[heading] = [
+            bold % text if (name, k) in cells.bold else text for k, text in enumerate(made)
+        ]
+    headings = zip(columns, cells.columns, strict=True)
+    return Cells(columns, frozenset(made for made, name in headings if name in cells.numeric))
+
+
 def _markdown(cells: Cells, caption: str) -> str:
     """Return a table in Markdown, below its caption."""
-    escaped = {name: marked(name, "markdown").ljust(3) for name in cells.columns}
-    columns = {
-        escaped[name]: [
-            f"**{marked(cell, 'markdown')}**"
-            if (name, k) in cells.bold
-            else marked(cell, "markdown")
-            for k, cell in enumerate(texts)
-        ]
-        for name, texts in cells.columns.items()
-    }
-    numeric = frozenset(escaped[name] for name in cells.columns if name in cells.numeric)
-    lines = aligned(Cells(columns, numeric), rule=":", gap=" | ")
-    return "\n".join([*([caption, ""] if caption else []), *(f"| {line} |" for line in lines)])
+    lines = aligned(_escaped(cells, "markdown", "**%s**"), rule=":", gap=" | ")
+    wide = max(map(len, lines))
+    return "\n".join(
+        [*([caption, ""] if caption else []), *(f"| {line:{wide}} |" for line in lines)]
+    )
 
 
 def _latex(cells: Cells, caption: str) -> str:
     """Return a table in LaTeX: a float with its caption, or, without one, what stands in it."""
-    columns = {}
-    for name, texts in cells.columns.items():
-        made = [marked(text, "latex") for text in texts]
-        if name in cells.numeric:
-            made = [MINUS.sub("$-$", text) for text in made]
-        columns[marked(name, "latex")] = [
-            rf"\textbf{{{text}}}" if (name, k) in cells.bold else text
-            for k, text in enumerate(made)
-        ]
     spec = "".join("r" if name in cells.numeric else "l" for name in cells.columns)
     text = (
-        pd.DataFrame(columns)
+        pd.DataFrame(_escaped(cells, "latex", r"\textbf{%s}").columns)
         .style.hide(axis="index")
         .to_latex(column_format=spec, hrules=True)
         .replace(f"{{{spec}}}", f"{{{spec}}} % \\usepackage{{booktabs}}", 1)
@@ -249,12 +248,9 @@ def marked(text: str, form: str) -> str:
     """Return a text in which the marks of a format are escaped."""
     if form == "markdown":
         return MARKDOWN.sub(r"\\\g<0>", text)
-    if form != "latex":
-        return text
     # Two hyphens would become a dash.
-    return "".join(LATEX.get(letter, letter) for letter in re.sub("-(?=-)", "-\0", text)).replace(
-        "\0", "{}"
-    )
+    apart = re.sub("-(?=-)", "-\0", text)
+    return "".join(LATEX.get(letter, letter) for letter in apart).replace("\0", "{}")
 
 
 def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataFrame:
@@ -262,10 +258,8 @@ def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataF
     if columns is None:
         return frame
     check_columns(frame, columns)
-    intervals = intervals_of(frame)
-    return frame[
-        [end for name in columns for end in (intervals[name][1:] if name in intervals else [name])]
-    ]
+    ends = {name: parts[1:] for name, parts in intervals_of(frame).items()}
+    return frame[[end for name in columns for end in ends.get(name, (name,))]]
 
 
 def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
@@ -273,8 +267,7 @@ def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
     for start in range(0, max(len(frame), 1), ROWS_AT_ONCE):
         part = frame.iloc[start : start + ROWS_AT_ONCE]
         if form == "csv":
-            text = _csv(part)
-            yield text.partition("\n")[2] if start else text
+            yield _csv(part, header=not start)
             continue
         text = as_json(as_records(part))
         more = start + ROWS_AT_ONCE < len(frame)
@@ -285,9 +278,9 @@ def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; None for numbers that are missing or infinite."""
     return [
         {
-            str(name): _plain(value)
-            if not isinstance(value, float) or math.isfinite(value)
-            else None
+            str(name): None
+            if isinstance(value, float) and not math.isfinite(value)
+            else _plain(value)
             for name, value in row.items()
         }
         for row in frame.to_dict("records")
@@ -301,17 +294,17 @@ def formulas(frame: pd.DataFrame) -> list[str]:
     return sorted(filter(is_formula, labels))
 
 
-def _csv(frame: pd.DataFrame) -> str:
-    texts = list(frame.select_dtypes(exclude=["number", "bool"]).columns)
+def _csv(frame: pd.DataFrame, header: bool) -> str:
+    texts = frame.select_dtypes(exclude=["number", "bool"])
     quoted = {label: f"'{label}" for label in formulas(frame)}
     safe = frame.assign(
-        **{name: frame[name].map(_plain) for name in frame.select_dtypes("float").columns},
-        **{name: frame[name].map(lambda value: quoted.get(value, value)) for name in texts},
+        **{str(name): frame[name].map(_plain) for name in frame.select_dtypes("float")},
+        **{str(name): frame[name].map(lambda value: quoted.get(value, value)) for name in texts},
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
-    quoting: Literal[0, 2] = 2 if returns else 0  # csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL
-    text = safe.to_csv(index=False, quoting=quoting, float_format=float.__repr__)
+    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    text = safe.to_csv(index=False, header=header, quoting=quoting, float_format=float.__repr__)
     return str(text).removesuffix("\n")
 
 

@@ -45,16 +45,6 @@ CORRECTED = Table(
     only="corrected",
 )
 """Corrected means of runs by number of topics with labels of the truth."""
-RUNS = Table(
-    "judge metric gain run",
-    "truth judge metric gain run mean_truth mean_judge rank_truth rank_judge bias=run_bias "
-    "bias_low=run_bias_low bias_high=run_bias_high collection=truth",
-    sort="rank_truth",
-    within=3,
-    only="rank_truth",
-    whole="rank_truth rank_judge",
-)
-"""Mean and rank of every run under the truth and each judge."""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -79,7 +69,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         decided = row["agree"] + row["only_truth"] + row["opposite"]
         words.append(f"it finds {row['agree']} of {decided} significant differences")
         words.append(f"reverses {row['opposite']}")
-        yield Answer(row["label"], *numbers, clause=", ".join(words), what="tau with the truth")
+        yield Answer(row["label"], *numbers, ".4f", ", ".join(words), "tau with the truth")
 
 
 def judge_panels(canvas: Any, result: xr.Dataset) -> None:
@@ -105,7 +95,7 @@ def judge_panels(canvas: Any, result: xr.Dataset) -> None:
 VIEW = View(
     name="judges",
     heading="Judges against the truth",
-    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED, "runs": RUNS},
+    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED},
     about="Each judge, human or machine, is a set of judgements of the same runs; one counts as "
     "truth. Limits of tau are about as many other topics. Decisions are pairs that a paired t test "
     "finds different under both sets (agree), one, or oppositely. A bias that is the same for all "

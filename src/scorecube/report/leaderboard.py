@@ -19,7 +19,7 @@ from scorecube.report.views import LEADERBOARD, Answer, View
 
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
-SHORTEST = 28
+LONGEST = 28
 """Letters of a run's name in a figure."""
 
 
@@ -66,7 +66,11 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
 
 def _marked(row: Mapping[Any, Any]) -> str:
     marks = BETTER * int(row.get("better", 0)) + WORSE * int(row.get("worse", 0))
-    return (Bold if row["rank"] == 1 else Marked)(f"{row['mean']:.4f}{marks}")
+    return _cell(f"{row['mean']:.4f}{marks}", row["rank"] == 1)
+
+
+def _cell(text: str, best: bool) -> str:
+    return Bold(text) if best else Marked(text)
 
 
 def matrix_legend(attrs: Mapping[str, Any]) -> str:
@@ -88,63 +92,59 @@ def board_matrix(result: xr.Dataset) -> pd.DataFrame:
         best = max if means[0] >= means[-1] else min
         columns: dict[str, Any] = where(result) | {"metric": str(label), names.RUN: runs}
         columns["mean over collections"] = [
-            (Bold if mean == means[0] else Marked)(f"{mean:.4f}") for mean in means
+            _cell(f"{mean:.4f}", mean == means[0]) for mean in means
         ]
-        of_label = single[single["label"] == label]
-        for name, of in of_label.groupby(names.COLLECTION, sort=False):
-            first = best(of["mean"])
-            columns[str(name)] = [
-                (Bold if row["mean"] == first else Marked)(
-                    with_limits(row["mean"], row["mean_low"], row["mean_high"])
+        for name, of in single[single["label"] == label].groupby(names.COLLECTION, sort=False):
+            cells = {
+                row["run"]: _cell(
+                    with_limits(row["mean"], row["mean_low"], row["mean_high"]),
+                    row["mean"] == best(of["mean"]),
                 )
-                for row in of.set_index(names.RUN).loc[runs].to_dict("records")
-            ]
+                for row in of.to_dict("records")
+            }
+            columns[str(name)] = [cells[run] for run in runs]
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the run that leads by each metric, and how many could be the best."""
-    percent = f"{100 * (1 - float(result.attrs['alpha'])):g}%"
+    attrs = result.attrs
+    percent = f"{100 * (1 - float(attrs['alpha'])):g}%"
     several = result.sizes.get(names.COLLECTION, 0)
-    over = f"mean over {counted(several, 'collection')}, " if several else ""
-    extra = "own?=own_error_pairs neighbours?=separated_neighbours"
-    table = replace(MARKS, columns=f"{MARKS.columns} mean_low mean_high rank_low rank_high {extra}")
+    extra = "mean_low mean_high rank_low rank_high own?=own_error_pairs neighbours?="
+    table = replace(MARKS, columns=f"{MARKS.columns} {extra}separated_neighbours")
     for label, rows in with_labels(table.frame(result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
-        more, could = int((rows["rank"] == 1).sum()) - 1, int((rows["rank_low"] == 1).sum())
-        best = "no other run could be the best"
-        if could > 1:
-            best = f"{could} of {len(rows)} runs could be the best"
-        ranks = f"rank {first['rank_low']} to {first['rank_high']}"
-        clause = f"{over}{ranks}; {best} [{percent}, simultaneous rank sets]"
+        could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
+        best = f"{could} of {len(rows)} runs" if could > 1 else "no other run"
+        clause = f"mean over {counted(several, 'collection')}, " if several else ""
+        clause += f"rank {first['rank_low']} to {first['rank_high']}; "
+        clause += f"{best} could be the best [{percent}, simultaneous rank sets]"
         if could > 1 and first.get("own", 0) > 0:
             pairs = counted(int(first["own"]), "pair")
             clause += f"; {pairs} would be separated by their own errors alone"
         if several and "neighbours" in first:
-            number = int(first["neighbours"])
-            clause += f"; {counted(number, 'neighbouring pair')} of {len(rows) - 1} separated"
-        if "baseline" in result.attrs:
-            clause += (
-                f"; {rows['better'].sum()} significantly better than {result.attrs['baseline']}, "
-                f"{rows['worse'].sum()} worse"
-            )
-        name = f"{first['run']}{f' and {more} more' if more else ''}"
+            number = counted(int(first["neighbours"]), "neighbouring pair")
+            clause += f"; {number} of {len(rows) - 1} separated"
+        if "baseline" in attrs:
+            better, worse = rows["better"].sum(), rows["worse"].sum()
+            clause += f"; {better} significantly better than {attrs['baseline']}, {worse} worse"
+        name = f"{first['run']}{f' and {tied} more' if tied else ''}"
         limits = first["mean_low"], first["mean_high"]
-        yield Answer(str(label), first["mean"], *limits, clause=clause, what="best mean", name=name)
+        yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name)
 
 
 def title(options: Mapping[str, Any]) -> str:
     """Return confidence, baseline, weights and standardisation."""
-    baseline, weights = options.get("baseline"), options.get("weights")
-    how = options.get("standardise") or "none"
-    words = (
-        f"{100 * (1 - options['alpha']):.4g}% confidence",
-        "" if baseline is None else f"baseline {baseline}",
-        f"weights {', '.join(weights)}" if weights else "",
-        "" if how == "none" else f"scores as {how}",
-    )
-    return ", ".join(filter(None, words))
+    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
+    if options.get("baseline") is not None:
+        words.append(f"baseline {options['baseline']}")
+    if options.get("weights"):
+        words.append(f"weights {', '.join(options['weights'])}")
+    if options.get("standardise", "none") not in (None, "none"):
+        words.append(f"scores as {options['standardise']}")
+    return ", ".join(words)
 
 
 def figure(canvas: Any, result: xr.Dataset) -> None:
@@ -152,43 +152,47 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
     from scorecube.report.drawing import COLOURS, round_ticks
 
     data = result.isel(gain=0, metric=0)
-    order = np.argsort(data["rank"].values, kind="stable")
-    n = min(len(order), canvas.most_rows)
-    shown, rows = data.isel({names.RUN: order[:n]}), np.arange(n)
-    groups = brackets_of(shown)
-    whole = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135))
-    columns = 1 + max((column for column, _, _ in groups), default=-1)
-    ratios = [3.0, 2.4, max(0.4, min(0.07 * columns, 1.2))][: 3 if groups else 2]
-    panels = whole.subplots(
-        1, len(ratios), sharey=True, squeeze=False, gridspec_kw={"width_ratios": ratios}
-    )[0]
+    total = data.sizes[names.RUN]
+    n = min(total, canvas.most_rows)
+    shown, rows = (
+        data.isel({names.RUN: np.argsort(data["rank"].values, kind="stable")[:n]}),
+        range(n),
+    )
+    groups = np.array(brackets_of(shown)).reshape(-1, 3)
+    wide = max(0.4, min(0.07 * (1 + groups[:, 0].max(initial=-1)), 1.2))
+    ratios = [3.0, 2.4, wide][: 3 if len(groups) else 2]
+    means, ranks, *others = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135)).subplots(
+        1, len(ratios), sharey=True, gridspec_kw={"width_ratios": ratios}
+    )
     ends = (shown[f"mean_{end}"].values for end in ("low", "high"))
-    panels[0].hlines(rows, *ends, color=COLOURS[0], linewidth=1.2)
-    panels[0].plot(shown["mean"].values, rows, "o", color=COLOURS[0], markersize=3.2)
+    means.hlines(rows, *ends, color=COLOURS[0], linewidth=1.2)
+    means.plot(shown["mean"].values, rows, "o", color=COLOURS[0], markersize=3.2)
     if "baseline" in data.attrs:
         place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
-        panels[0].axvline(data["mean"].values[place], color="0.35", linestyle=":", linewidth=0.9)
-    panels[0].set_xlabel("mean score")
-    round_ticks(panels[0].xaxis, 5)
+        means.axvline(data["mean"].values[place], color="0.35", linestyle=":", linewidth=0.9)
+    means.set_xlabel("mean score")
+    round_ticks(means.xaxis, 5)
     ends = (shown[f"rank_{end}"].values for end in ("low", "high"))
-    panels[1].hlines(rows, *ends, color=COLOURS[1], linewidth=2.4, alpha=0.55)
-    panels[1].plot(shown["rank"].values, rows, "|", color="0.15", markersize=5)
-    panels[1].set(xlim=(0.5, len(order) + 0.5), xlabel="rank")
-    round_ticks(panels[1].xaxis, 5, whole=True)
-    if groups:
-        places, firsts, lasts = np.array(groups).T
-        panels[2].vlines(places, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
-        panels[2].set(xlim=(-0.7, places.max() + 0.7), xlabel="groups", xticks=[])
-        panels[2].grid(visible=False)
-        panels[2].spines[["left", "bottom"]].set_visible(False)
-    for axes in panels[1:]:
+    ranks.hlines(rows, *ends, color=COLOURS[1], linewidth=2.4, alpha=0.55)
+    ranks.plot(shown["rank"].values, rows, "|", color="0.15", markersize=5)
+    ranks.set(xlim=(0.5, total + 0.5), xlabel="rank")
+    round_ticks(ranks.xaxis, 5, whole=True)
+    for axes in others:
+        places, firsts, lasts = groups.T
+        axes.vlines(places, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
+        axes.set(xlim=(-0.7, places.max() + 0.7), xlabel="groups", xticks=[])
+        axes.grid(visible=False)
+        axes.spines[["left", "bottom"]].set_visible(False)
+    for axes in (ranks, *others):
         axes.tick_params(left=False)
-    runs = labels_of(shown, names.RUN)
-    labels = [run if len(run) <= SHORTEST else f"{run[: SHORTEST - 1]}…" for run in runs]
-    panels[0].set_yticks(rows, labels, fontsize=7)
-    panels[0].tick_params(axis="y", length=0)
-    panels[0].set_ylim(n - 0.4, -0.6)
-    first = f"the first {n} of {len(order)} runs" if n < len(order) else ""
+    labels = [
+        run if len(run) <= LONGEST else f"{run[: LONGEST - 1]}…"
+        for run in labels_of(shown, names.RUN)
+    ]
+    means.set_yticks(rows, labels, fontsize=7)
+    means.tick_params(axis="y", length=0)
+    means.set_ylim(n - 0.4, -0.6)
+    first = f"the first {n} of {total} runs" if n < total else ""
     canvas.name(result.isel(metric=[0], gain=[0]), str(data[names.METRIC].item()), first)
 
 

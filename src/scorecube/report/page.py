@@ -7,9 +7,9 @@ import hashlib
 import json
 import os
 import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -33,15 +33,21 @@ from scorecube.report.papers import reference_keys, references, short_reference,
 from scorecube.report.readable import with_labels
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
 from scorecube.report.tables import COLLECTION, averages, combine
-from scorecube.report.views import LEADERBOARD, QUESTIONS, Answer, Question, view_names, view_of
+from scorecube.report.views import (
+    LEADERBOARD,
+    QUESTIONS,
+    Answer,
+    Question,
+    View,
+    view_names,
+    view_of,
+)
 from scorecube.storage import Study
 
 MOST_ROWS, MOST_BARS, MOST_NAMED = 5_000, 4, 4
 """Rows of a table, metrics of a card, and collections that a sentence names."""
 LARGE = 1 << 20
 """Bytes of an array that is not kept until the page is made."""
-JOINED, FIRST = "board", ("swap", "maxt")
-"""Analysis of one ranking from many collections, and those whose answers stand on cards first."""
 PROVENANCE = (COLLECTION, "seed", "digest", "started", "finished", "python", "machine", "versions")
 Facts = Mapping[str, Any]
 
@@ -65,13 +71,29 @@ class Section:
     parts: list[Part] = field(default_factory=list)
 
     @property
+    def view(self) -> View:
+        """What is shown of the analysis."""
+        return view_of(self.kind)
+
+    @property
+    def references(self) -> Sequence[str]:
+        """Keys of what the analysis cites."""
+        return reference_keys(self.kind)
+
+    @property
+    def provenance(self) -> list[dict[str, str]]:
+        """What stored results were computed from."""
+        attrs = [part.result.attrs for part in self.parts if "digest" in part.result.attrs]
+        return [{name: str(of[name]) for name in PROVENANCE if of.get(name)} for of in attrs]
+
+    @property
     def title(self) -> str:
         """Under which conditions the results were made."""
         return conditions(*(part.result.attrs for part in self.parts))
 
     def frame(self, name: str = "") -> pd.DataFrame:
         """Return a table over all collections, the first by default; empty if it is too long."""
-        name = name or view_of(self.kind).first_table
+        name = name or self.view.first_table
         return combine([part.frames[name] for part in self.parts if name in part.frames])
 
     def answers(self, question: Question) -> list[Answer]:
@@ -81,7 +103,7 @@ class Section:
 
     def content(self) -> dict[str, Any]:
         """Return the values that the template needs."""
-        view, whole = view_of(self.kind), {}
+        view, whole = self.view, {}
         frames = {name: self.frame(name) for name in view.tables}
         answers = [answer for question in view.answers for answer in self.answers(question)]
         tables = {name: frames[name] for name in view.shown}
@@ -116,7 +138,7 @@ def write_page(
     collections: Sequence[str] | None = None,
     title: str = "",
     primary: str = "",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> None:
     """Write the report of a study as one file, written atomically; see `scorecube.report`.
 
@@ -140,50 +162,40 @@ def write_page(
         raise BadName(
             f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
         )
-    sources = [source for name in chosen for source in _sources(study, name)]
     sections: dict[tuple[str, str], Section] = {}
-    for done, (name, kind, digest) in enumerate(sources, 1):
-        result = _result(study, name, kind, digest)
-        if result is not None:
-            result = _with_first(result.assign_attrs({COLLECTION: name}), primary)
+    results = [(name, *found) for name in chosen for found in _results(study, name)]
+    for done, (name, kind, make) in enumerate(results, 1):
+        if (result := make()) is not None:
+            result = result.assign_attrs({COLLECTION: name})
+            if names.METRIC in result.dims:
+                metrics = labels_of(result, names.METRIC)
+                result = of_metrics(result, sorted(metrics, key=primary.__ne__))
             key = kind, json.dumps(options_of_result(result.attrs), sort_keys=True)
             sections.setdefault(key, Section(*key)).parts.append(part_of(kind, result))
-        if progress is not None:
-            progress(done, len(sources))
+        progress(done, len(results))
     order = {kind: place for place, kind in enumerate(view_names())}
     ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
     name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
     write_file(Path(path), render(study.path, title or name or study.path, facts, ordered))
 
 
-def _sources(study: Study, name: str) -> list[tuple[str, str, str]]:
-    """Return collection, analysis and digest of the latest result of each analysis and options.
-
-    Without a digest it is computed from the scores.
-    """
-    latest = {
-        (kind, json.dumps(options_of_result(attrs), sort_keys=True)): (name, kind, attrs["digest"])
-        for kind in study[name].contents()["results"]
-        for attrs in study[name].result_attributes(kind)
-    }
-    computed = [kind for kind in view_names() if view_of(kind).page_result is not None]
-    return [*latest.values(), *((name, kind, "") for kind in computed)]
-
-
-def _result(study: Study, name: str, kind: str, digest: str) -> xr.Dataset | None:
-    """Return a stored result, or one that is computed from the scores; None if there is none."""
-    if digest:
-        return study[name].find_result(kind, digest)
-    compute = view_of(kind).page_result
-    return None if compute is None else compute(study[name].cube, name)
+def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
+    """Yield analyses with what loads the latest result of their options, or computes one."""
+    collection = study[name]
+    for kind in collection.contents()["results"]:
+        latest = {
+            json.dumps(options_of_result(attrs), sort_keys=True): str(attrs["digest"])
+            for attrs in collection.result_attributes(kind)
+        }
+        for digest in latest.values():
+            yield kind, partial(collection.find_result, kind, digest)
+    for kind in view_names():
+        if (compute := view_of(kind).page_result) is not None:
+            yield kind, partial(_computed, compute, collection, name)
 
 
-def _with_first(result: xr.Dataset, primary: str) -> xr.Dataset:
-    """Return a result with one of its metrics first."""
-    known = labels_of(result, names.METRIC) if names.METRIC in result.dims else []
-    if primary not in known[1:]:
-        return result
-    return of_metrics(result, sorted(known, key=lambda name: name != primary))
+def _computed(compute: Callable[..., xr.Dataset | None], collection: Any, name: str) -> Any:
+    return compute(collection.cube, name)
 
 
 def part_of(kind: str, result: xr.Dataset) -> Part:
@@ -208,11 +220,16 @@ def render(
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
     board = next((section for section in sections if parts.is_board(section.frame())), None)
+    joined = next((section for section in sections if section.kind == "board"), None)
     several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
+    matrices = []
+    if several and joined is not None:
+        matrices = parts.matrices(joined.frame("collections"), joined.frame())
     if board is not None:
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
     labels = _labels(leaderboards, sections)
+    cited = dict.fromkeys(key for section in sections for key in section.references)
     script = asset("page.js")
     environment = Environment(
         loader=FunctionLoader(asset),
@@ -223,24 +240,23 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
+    environment.filters |= {"counted": counted, "reference": short_reference}
     text = environment.get_template("page.html").render(
         name=title,
         study=study,
         version=version("scorecube"),
-        facts=_facts(collections),
         collections=collections,
         several=several,
-        labels=Markup(_embedded([visible(label) for label in labels])),  # noqa: S704 - escaped
+        labels=json.dumps([visible(label) for label in labels]),
         cards=_cards(sections, labels, several),
         board=board and board.content(),
         boards=leaderboards,
-        matrices=_matrices(sections) if several else [],
+        matrices=matrices,
         chapters=_chapters([section for section in sections if section is not board]),
         measures=([], []) if several else _measures(sections, labels),
         warnings=_warnings(collections, sections),
-        further=_further(sections, study),
-        provenance=_provenance(sections),
-        methods=_methods(collections, sections),
+        sections=sections,
+        bibtex="\n".join([*(references()[key] for key in cited), software()]),
         style=Markup(asset("page.css")),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -248,27 +264,18 @@ def render(
     return str(text)
 
 
-def _facts(collections: Sequence[Facts]) -> list[str]:
-    if len(collections) > 1:
-        return [counted(len(collections), "collection")]
-    (facts,) = collections
-    teams = f" of {counted(facts['teams'], 'team')}" if facts["teams"] < facts["runs"] else ""
-    return [f"{counted(facts['runs'], 'run')}{teams}", counted(facts["topics"], "topic")]
-
-
 def _labels(leaderboards: Sequence[Facts], sections: Sequence[Section]) -> list[str]:
     """Return the labels of metrics, which the page can be switched to."""
     if leaderboards:
         return list(dict.fromkeys(board["label"] for board in leaderboards))
-    found: dict[str, int] = {}
+    labels = dict[str, None]()
     for section in sections:
         frame, result = section.frame(), section.parts[0].result
         if names.METRIC in frame:
-            order = labels_of(result, names.METRIC)
             rows = with_labels(frame)
-            for label, metric in zip(rows["label"], rows[names.METRIC], strict=True):
-                found.setdefault(str(label), order.index(metric) if metric in order else 0)
-    return sorted(found, key=lambda label: found[label])
+            for metric in labels_of(result, names.METRIC):
+                labels |= dict.fromkeys(rows["label"][rows[names.METRIC] == metric])
+    return list(labels)
 
 
 def _cards(
@@ -277,27 +284,24 @@ def _cards(
     """Return a card for each question that is answered: for each metric, or the lowest number."""
     cards = []
     for question in QUESTIONS:
-        first = (JOINED,) if question == LEADERBOARD and several else FIRST
-        ordered = sorted(sections, key=lambda section: section.kind not in first)
-        found = next(filter(None, (section.answers(question) for section in ordered)), [])
-        shown = [answer for answer in found if answer.label in labels]
-        shown = shown or sorted(found, key=lambda answer: answer.value)[:1]
+        # A board ranks runs over collections, and says nothing more of one.
+        kinds = [kind for kind in question.analyses if several or kind != "board"]
+        order = {kind: place for place, kind in enumerate(kinds)}
+        ordered = sorted(sections, key=lambda section: order.get(section.kind, len(order)))
+        answers = next(filter(None, (section.answers(question) for section in ordered)), [])
+        shown = [answer for answer in answers if answer.label in labels]
+        shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]
         bars = []
         if len(shown) > 1 and shown[0].form in (".0%", ".1%"):
             for answer in shown[:MOST_BARS]:
-                value, *limits = answer.value, answer.low, answer.high
+                value, limits = answer.value, (answer.low, answer.high)
                 low, high = (value if end is None or end != end else end for end in limits)
-                bars.append((answer.label, bar(low, high, value, (0.0, 1.0)), answer.number[0]))
+                drawn_bar = bar(low, high, value, (0.0, 1.0))
+                bars.append((answer.label, drawn_bar, answer.number[0]))
             shown = shown[:1]
         if shown:
             cards.append({"question": question, "answers": shown, "bars": bars, "labels": labels})
     return cards
-
-
-def _matrices(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return systems by collections of the board, if there is one."""
-    joined = next((section for section in sections if section.kind == JOINED), None)
-    return [] if joined is None else parts.matrices(joined.frame("collections"), joined.frame())
 
 
 def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
@@ -305,13 +309,11 @@ def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
     made: dict[str, dict[str, Any]] = {}
     place = {question.text: k for k, question in enumerate(QUESTIONS)}
     for section in sections:
-        view = view_of(section.kind)
-        heading, short = view.heading, view.heading
-        if view.question is not None:
-            heading, short = view.question.text, view.question.short
-        anchor = "chapter-" + re.sub(r"\W+", "-", heading).strip("-").lower()
-        chapter = {"heading": heading, "short": short, "id": anchor, "parts": []}
-        made.setdefault(heading, chapter)["parts"].append(section.content())
+        question, heading = section.view.chapter, section.view.heading
+        text, short = (question.text, question.short) if question else (heading, heading)
+        chapter = made.setdefault(text, {"heading": text, "short": short, "parts": []})
+        chapter["id"] = "chapter-" + re.sub(r"\W+", "-", text).strip("-").lower()
+        chapter["parts"].append(section.content())
     return sorted(made.values(), key=lambda chapter: place.get(chapter["heading"], len(place)))
 
 
@@ -321,7 +323,7 @@ def _measures(
     """Return what is known of each metric: headings, and cells by metric."""
     columns: dict[str, dict[str, str]] = {}
     for section in sections:
-        for question in view_of(section.kind).answers:
+        for question in section.view.answers:
             for answer in section.answers(question):
                 value, limits = answer.number
                 if answer.label in labels and question != LEADERBOARD:
@@ -345,50 +347,6 @@ def _warnings(collections: Sequence[Facts], sections: Sequence[Section]) -> list
         (remark, ", ".join([*of][:MOST_NAMED]) + " and more" * (len(of) > MOST_NAMED))
         for remark, of in places.items()
     ]
-
-
-def _further(sections: Sequence[Section], study: str) -> list[tuple[str, str]]:
-    """Return the questions that nothing answers yet, with the command that does."""
-    answered = {question for section in sections for question in view_of(section.kind).answers}
-    return [
-        (question.text, f"scorecube {question.analysis} {shlex.quote(study)}")
-        for question in QUESTIONS[:-1]
-        if question not in answered
-    ]
-
-
-def _provenance(sections: Sequence[Section]) -> list[tuple[str, list[dict[str, str]]]]:
-    """Return what stored results were computed from, by analysis."""
-    found = []
-    for section in sections:
-        attrs = [part.result.attrs for part in section.parts if "digest" in part.result.attrs]
-        rows = [{name: str(of[name]) for name in PROVENANCE if of.get(name)} for of in attrs]
-        found += [(f"{section.kind}, {section.title}", rows)] if rows else []
-    return found
-
-
-def _methods(collections: Sequence[Facts], sections: Sequence[Section]) -> dict[str, Any]:
-    """Return sentences on collections and analyses, and BibTeX of all that they cite."""
-    sentences, keys = [], dict[str, None]()
-    for facts in collections[:MOST_NAMED]:
-        source = "scored against judgements" if facts["rankings"] else "imported as scores"
-        runs, topics = counted(facts["runs"], "run"), counted(facts["topics"], "topic")
-        metrics = ", ".join(facts["metrics"])
-        sentences.append(f"{facts['name']}: {runs} on {topics}, {source} ({metrics}).")
-    for section in sections:
-        of = reference_keys(section.kind)
-        keys |= dict.fromkeys(of)
-        cited = f" ({'; '.join(map(short_reference, of))})" if of else ""
-        sentences.append(f"{view_of(section.kind).heading}{cited}: {section.title}.")
-    sentences.append(f"All numbers were computed with scorecube {version('scorecube')}.")
-    bibtex = "\n".join([*(references()[key] for key in keys), software()])
-    return {"sentences": sentences, "bibtex": bibtex}
-
-
-def _embedded(data: Any) -> str:
-    """Return JSON for an attribute in single quotes: nothing in it can end it."""
-    text = json.dumps(data, separators=(",", ":"))
-    return re.sub(r"[<>&']", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def asset(name: str) -> str:

@@ -17,8 +17,16 @@ from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.formats import as_records, render
-from scorecube.report.readable import TO, layout_of, limited, merge_gains, readable, with_labels
-from scorecube.report.tables import COLLECTION
+from scorecube.report.readable import (
+    TO,
+    layout_of,
+    limited,
+    merge_gains,
+    number_range,
+    readable,
+    with_labels,
+)
+from scorecube.report.tables import COLLECTION, LIMITS
 
 MOST_RUNS, MOST_SHOWN, MOST_PACKED = 300, 300, 2_000
 """Rows of a leaderboard, of a table, and of one that can be downloaded from the page."""
@@ -56,13 +64,11 @@ def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[st
     baseline: Run that all are compared with; empty for none.
     collections: On the page.
     """
-    most = max(10, MOST_RUNS // collections)
-    found = []
+    most, made = max(10, MOST_RUNS // collections), []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
-        ends = scale(records)
-        lines = [_row(row, ends, len(records)) for row in records[:most]]
-        found.append(
+        lines = [_row(row, scale(records), len(records)) for row in records[:most]]
+        made.append(
             {
                 "collection": str(collection),
                 "label": str(label),
@@ -72,7 +78,7 @@ def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[st
                 "difference": baseline if "difference" in rows else "",
             }
         )
-    return found
+    return made
 
 
 def scale(rows: Iterable[Row]) -> tuple[float, float]:
@@ -85,12 +91,10 @@ def _row(row: Row, ends: tuple[float, float], runs: int) -> str:
     """Return a row of a leaderboard."""
     team = row.get(names.TEAM)
     small = f"<small>{escaped(team)}</small>" if team not in (None, row[names.RUN]) else ""
-    first, last = int(row["rank_low"]), int(row["rank_high"])
-    ranks = bar(first - 1, last, row["rank"] - 0.5, (0, runs), " r")
+    ranks = bar(row["rank_low"] - 1, row["rank_high"], row["rank"] - 0.5, (0, runs), " r")
     extra = ""
     if "difference" in row:
-        numbers = (row[f"difference{end}"] for end in ("", "_low", "_high"))
-        value, limits = limited(*numbers)
+        value, limits = limited(*(row[f"difference{end}"] for end in LIMITS))
         extra = f'<td class="n">{value} <small>{limits}</small></td>'
     return (
         f'<tr><td class="n">{row["rank"]}</td>'
@@ -109,8 +113,7 @@ def _interval(row: Row, ends: tuple[float, float], kind: str) -> str:
 
 
 def _rank_set(row: Row) -> str:
-    first, last = row["rank_low"], row["rank_high"]
-    return f"{first}" if first == last else f"{first}{TO}{last}"
+    return number_range([row["rank_low"], row["rank_high"]], "d").replace(" to ", TO)
 
 
 def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
@@ -119,21 +122,19 @@ def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
     frame: Means in each collection.
     over: First table of the board: means over collections, with rank sets.
     """
-    found, single = [], with_labels(frame)
+    made, single = [], with_labels(frame)
     for label, rows in with_labels(over).groupby("label", sort=False):
         records = as_records(single[single["label"] == label])
         cells = {(row[COLLECTION], row[names.RUN]): row for row in records}
-        columns, ends = list(dict.fromkeys(name for name, _ in cells)), scale(records)
-        lines = [
-            f'<tr><th scope="row">{escaped(row["run"])}</th>{_interval(row, ends, "bar cell")}'
-            f'<td class="n">{_rank_set(row)}</td>'
-            + "".join(_interval(cells[name, row["run"]], ends, "bar cell") for name in columns)
-            + "</tr>"
-            for row in as_records(rows)[:MOST_RUNS]
-        ]
+        columns, lines = list(dict.fromkeys(name for name, _ in cells)), []
+        for row in as_records(rows)[:MOST_RUNS]:
+            of_run = [row, *(cells[name, row["run"]] for name in columns)]
+            first, *others = (_interval(cell, scale(records), "bar cell") for cell in of_run)
+            head = f'<tr><th scope="row">{escaped(row["run"])}</th>{first}'
+            lines.append(f'{head}<td class="n">{_rank_set(row)}</td>{"".join(others)}</tr>')
         markup = Markup("\n".join(lines))  # noqa: S704 - escaped above
-        found.append({"label": str(label), "collections": columns, "rows": markup})
-    return found
+        made.append({"label": str(label), "collections": columns, "rows": markup})
+    return made
 
 
 def html_table(frame: pd.DataFrame, label: str) -> Markup:
@@ -143,24 +144,20 @@ def html_table(frame: pd.DataFrame, label: str) -> Markup:
     """
     frame = merge_gains(frame)
     cells = readable(frame.head(MOST_SHOWN), layout_of(frame, words=True)).without_constants()
-    line = f'<p class="soft">{escaped("; ".join(cells.shared))}</p>' if cells.shared else ""
+    above = f'<p class="soft">{escaped("; ".join(cells.shared))}</p>' if cells.shared else ""
     ends = [" class=number" * (name in cells.numeric) for name in cells.columns]
-    head = "".join(
-        f'<th scope="col"{end}>{escaped(name)}</th>'
-        for name, end in zip(cells.columns, ends, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{end}>{escaped(cell)}</td>" for cell, end in zip(row, ends, strict=True))
-        + "</tr>"
-        for row in cells.rows
-    )
-    note = ""
-    if len(frame) > MOST_SHOWN:
-        note = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>'
+    names_and_ends = zip(cells.columns, ends, strict=True)
+    head = "".join(f'<th scope="col"{end}>{escaped(name)}</th>' for name, end in names_and_ends)
+    columns = [
+        [f"<td{end}>{escaped(cell)}</td>" for cell in texts]
+        for texts, end in zip(cells.columns.values(), ends, strict=True)
+    ]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    below = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">'
-    return Markup(f"{line}{region}{table}</div>{note}")  # noqa: S704 - escaped above
+    text = f"{above}{region}{table}</div>{below * (len(frame) > MOST_SHOWN)}"
+    return Markup(text)  # noqa: S704 - escaped above
 
 
 def csv_address(frame: pd.DataFrame) -> str:

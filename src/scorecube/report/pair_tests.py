@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.results import labelled
 from scorecube.report.tables import Table, combine
-from scorecube.report.views import DIFFERENCE, DISCRIMINATION, FEW, Answer, View
+from scorecube.report.views import DIFFERENCE, DISCRIMINATION, Answer, View
 
 JOINT = ("tukey", "maxt")
 """Tests whose p-values account for all pairs together."""
@@ -21,14 +21,18 @@ LARGEST = {names.ALPHA: np.inf}
 COUNTS = (
     "significant pairs=n_tested share estimated_difference? trials degenerate_pairs constant_pairs"
 )
+BETTER = "own?=own_error_pairs better?=significant_better worse?=significant_worse"
 PAIR = (
-    "run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value "
+    "test run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value "
     "p_value_holm? p_value_bh? p_single? t standard_error"
 )
-ADJUSTED_COUNTS = (
-    "alpha adjustment significant=adjusted_significant pairs=n_tested share=adjusted_share"
+ADJUSTED = (
+    "test alpha adjustment significant=adjusted_significant pairs=n_tested share=adjusted_share"
 )
 BRIEF = "metric=label significant of=pairs share estimated_difference alpha"
+BRIEF_PAIR = (
+    "metric=label run_a run_b difference=mean_difference,difference_low,difference_high p=p_value"
+)
 
 
 def at_largest_alpha(result: xr.Dataset) -> xr.Dataset:
@@ -58,37 +62,35 @@ POWER = Table(
     at=LARGEST,
 )
 """Discriminative power, best first (Sakai 2007, Tables 4 and 6)."""
-ADJUSTED = Table("metric gain adjustment alpha", f"metric gain test {ADJUSTED_COUNTS}")
-"""Significant pairs under each adjustment for the number of pairs."""
-PAIRS = Table(
-    "metric gain pair",
-    f"metric gain test {PAIR}",
-    brief="metric=label run_a run_b "
-    "difference=mean_difference,difference_low,difference_high p=p_value",
-    legend=legend,
-)
+PAIRS = Table("metric gain pair", f"metric gain {PAIR}", brief=BRIEF_PAIR, legend=legend)
 """Every pair of runs: difference with 95 % limits, effect sizes, and p-values."""
+ONE_BY_ONE_TABLES = {
+    "power": POWER,
+    "pairs": PAIRS,
+    "adjusted": Table("metric gain adjustment alpha", f"metric gain {ADJUSTED}"),
+}
 PAIRED = {
     "power": replace(
         POWER, dims="metric gain test alpha", sort="-test -alpha -share", brief=f"test {BRIEF}"
     ),
-    "pairs": replace(
-        PAIRS,
-        dims="metric gain test pair",
-        columns=f"metric gain test {PAIR} p_equivalence?=equivalence_p_value "
-        "verdict?=verdict_on_pair",
+    "pairs": Table(
+        "metric gain test pair",
+        f"metric gain {PAIR} p_equivalence?=equivalence_p_value verdict?=verdict_on_pair",
         part=at_largest_alpha,
-        brief=f"test {PAIRS.brief}",
+        brief=f"test {BRIEF_PAIR}",
+        legend=legend,
     ),
-    "adjusted": replace(
-        ADJUSTED, dims="metric gain test adjustment alpha", sort="-test -adjustment -alpha -share"
+    "adjusted": Table(
+        "metric gain test adjustment alpha",
+        f"metric gain {ADJUSTED}",
+        "-test -adjustment -alpha -share",
     ),
     "equivalence": Table(
         "metric gain adjustment alpha",
         "metric gain margin? alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
         "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive]",
         sort="-adjustment -alpha -equivalent",
-        needs="verdict_pairs",
+        only="margin",
     ),
 }
 
@@ -116,14 +118,12 @@ def separated(result: xr.Dataset) -> Iterator[Answer]:
     what = "pairs of runs separated"
     if attrs.get("baseline") is not None:
         what = f"runs separated from {attrs['baseline']}"
-    counts = f"{POWER.columns} own?=own_error_pairs"
-    table = replace(POWER, columns=f"{counts} better?=significant_better worse?=significant_worse")
+    table = replace(POWER, columns=f"{POWER.columns} {BETTER}")
     for row in labelled(table.frame(part), LARGEST):
-        words = [f"{row['significant']:,} of {row['pairs']:,}"]
+        clause = f"{row['significant']:,} of {row['pairs']:,}"
         if attrs.get("baseline") is not None and row.get("better", -1) >= 0:
-            words.append(f"{row['better']:.0f} better, {row['worse']:.0f} worse")
-        words.append(f"p < {row['alpha']:g}, {family(attrs)}")
-        clause = ", ".join(words)
+            clause += f", {row['better']:.0f} better, {row['worse']:.0f} worse"
+        clause += f", p < {row['alpha']:g}, {family(attrs)}"
         if row.get("own", 0) > 0:
             clause += f"; their own errors alone would separate {row['own']:.0f} more"
         yield Answer(row["label"], row["share"], form=".1%", clause=clause, what=what)
@@ -150,7 +150,7 @@ def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
         p = p[~np.isnan(p)]
         # Of a curve over very many pairs a thousand points.
         shown = np.unique(np.linspace(0, max(len(p) - 1, 0), min(1000, len(p))).astype(int))
-        style = canvas.curve(k, 3.5 if n_pairs <= FEW else 0.0, 1.4)
+        style = canvas.curve(k, 3.5 if n_pairs <= 30 else 0.0, 1.4)
         axes.plot(shown + 1, p[shown], label=label, **style)
     alphas = result[names.ALPHA].values
     for alpha in alphas:
@@ -179,76 +179,64 @@ def power_bars(canvas: Any, results: Sequence[xr.Dataset]) -> None:
     shares_by_collection(canvas, frame, metrics, label)
 
 
-def _view(name: str, heading: str, about: str, **how: Any) -> View:
-    joint = {"power": POWER, "pairs": PAIRS}
-    tables = joint if name in JOINT else {**joint, "adjusted": ADJUSTED}
-    answers = {DISCRIMINATION: separated} | ({} if name in JOINT else {DIFFERENCE: estimated})
-    how = {"tables": tables, "answers": answers, "overview": power_bars, **how}
-    return View(
+ONE_BY_ONE = "Pairs are tested one by one: a share alpha of pairs without a difference passes."
+TESTS = {
+    "bootstrap": (
+        "Bootstrap test",
+        "Every pair of runs is compared on topics drawn anew with replacement. The achieved "
+        "significance level is the share of draws in which chance alone makes a t statistic "
+        "as large as the observed one. Sakai's estimated difference is the largest, over "
+        f"pairs, that chance reaches with probability alpha in that pair. {ONE_BY_ONE} "
+        "Holm's adjustment needs as many trials as pairs / alpha.",
+    ),
+    "randomisation": (
+        "Randomisation test",
+        "If two runs did not differ, their scores on a topic could be exchanged. The p-value "
+        "is the share of random exchanges that make the mean difference at least as large as "
+        f"the observed one. {ONE_BY_ONE}",
+    ),
+    "tukey": (
+        "Randomised Tukey HSD test",
+        "The scores of all runs are shuffled within each topic, and the largest difference "
+        "of any two means is kept; the p-value of a pair is the share of shuffles in which "
+        "it reaches the pair's. It assumes that runs can be exchanged: where they vary "
+        "differently, it errs more often than alpha (measured at 0.05: 0.05 to 0.12 on real "
+        "scores, 0.34 with one erratic run of 30); the max-T test does not.",
+    ),
+    "maxt": (
+        "Step-down max-T test",
+        "Topics are resampled with the differences of every pair centred. The adjusted "
+        "p-value of a pair is the share of resamples in which the largest moderated t of "
+        "the pairs that are not yet decided reaches the pair's. Some pair without a "
+        "difference is significant with probability alpha (measured at 0.05: 0.05 to 0.11).",
+    ),
+    "unpaired": (
+        "Unpaired bootstrap test",
+        "Each run's scores are drawn anew on their own, as if runs had different topics. The "
+        "test is less powerful than the paired one, and serves geometric means and areas.",
+    ),
+    "paired": (
+        "Classical tests",
+        "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair. "
+        "Wilcoxon's and the sign test are about symmetry and signs, and separate equal means "
+        "too often where differences are skewed. With a margin, chosen before the scores are "
+        "seen, two one-sided t tests find pairs whose means differ by less (equivalent).",
+    ),
+}
+VIEWS = {
+    name: View(
         name=name,
         heading=heading,
+        tables={"power": POWER, "pairs": PAIRS} if name in JOINT else ONE_BY_ONE_TABLES,
         about=about,
+        answers={DISCRIMINATION: separated} | ({} if name in JOINT else {DIFFERENCE: estimated}),
         title=title,
         figure=p_value_curves,
         reads="Sorted p-values: the lower a curve, the more pairs a metric separates.",
-        **how,
+        overview=power_bars,
     )
-
-
-ONE_BY_ONE = "Pairs are tested one by one: a share alpha of pairs without a difference passes."
-VIEWS = {
-    view.name: view
-    for view in (
-        _view(
-            "bootstrap",
-            "Bootstrap test",
-            "Every pair of runs is compared on topics drawn anew with replacement. The achieved "
-            "significance level is the share of draws in which chance alone makes a t statistic "
-            "as large as the observed one. Sakai's estimated difference is the largest, over "
-            f"pairs, that chance reaches with probability alpha in that pair. {ONE_BY_ONE} "
-            "Holm's adjustment needs as many trials as pairs / alpha.",
-        ),
-        _view(
-            "randomisation",
-            "Randomisation test",
-            "If two runs did not differ, their scores on a topic could be exchanged. The p-value "
-            "is the share of random exchanges that make the mean difference at least as large as "
-            f"the observed one. {ONE_BY_ONE}",
-        ),
-        _view(
-            "tukey",
-            "Randomised Tukey HSD test",
-            "The scores of all runs are shuffled within each topic, and the largest difference "
-            "of any two means is kept; the p-value of a pair is the share of shuffles in which "
-            "it reaches the pair's. It assumes that runs can be exchanged: where they vary "
-            "differently, it errs more often than alpha (measured at 0.05: 0.05 to 0.12 on real "
-            "scores, 0.34 with one erratic run of 30); the max-T test does not.",
-        ),
-        _view(
-            "maxt",
-            "Step-down max-T test",
-            "Topics are resampled with the differences of every pair centred. The adjusted "
-            "p-value of a pair is the share of resamples in which the largest moderated t of "
-            "the pairs that are not yet decided reaches the pair's. Some pair without a "
-            "difference is significant with probability alpha (measured at 0.05: 0.05 to 0.11).",
-        ),
-        _view(
-            "unpaired",
-            "Unpaired bootstrap test",
-            "Each run's scores are drawn anew on their own, as if runs had different topics. The "
-            "test is less powerful than the paired one, and serves geometric means and areas.",
-        ),
-        _view(
-            "paired",
-            "Classical tests",
-            "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair. "
-            "Wilcoxon's and the sign test are about symmetry and signs, and separate equal means "
-            "too often where differences are skewed. With a margin, chosen before the scores are "
-            "seen, two one-sided t tests find pairs whose means differ by less (equivalent).",
-            tables=PAIRED,
-            if_few="pairs",
-            answers={DISCRIMINATION: separated},
-            overview=None,
-        ),
-    )
+    for name, (heading, about) in TESTS.items()
 }
+VIEWS["paired"] = replace(
+    VIEWS["paired"], tables=PAIRED, answers={DISCRIMINATION: separated}, overview=None
+)

@@ -18,8 +18,7 @@ from scorecube.collection.arguments import as_cube, labels
 from scorecube.errors import counted
 from scorecube.report.formats import marked, render
 from scorecube.report.readable import KEYS
-from scorecube.report.results import conditions, of_metrics, view_of_result
-from scorecube.report.rows import select_rows
+from scorecube.report.results import conditions, of_metrics, select_rows, view_of_result
 from scorecube.report.tables import COLLECTION, Table, trait
 from scorecube.report.views import View
 
@@ -37,6 +36,7 @@ def latex(
     top: int | None = None,
     *,
     metrics: Sequence[Any] | None = None,
+    digits: int | None = None,
 ) -> str:
     r"""Return a table of a result in LaTeX (booktabs), with a caption, for a paper.
 
@@ -53,6 +53,8 @@ def latex(
         The first rows of each metric.
     metrics
         Metrics to show, in this order; all by default.
+    digits
+        Decimals of numbers; by default those that limits allow.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def latex(
     >>> print(latex(cube, columns=["run", "mean"]).splitlines()[3])
     \begin{tabular}{lr} % \usepackage{booktabs}
     """
-    return _text("latex", result, table, columns, top, metrics)
+    return _text("latex", result, table, columns, top, metrics, digits)
 
 
 def markdown(
@@ -81,12 +83,13 @@ def markdown(
     top: int | None = None,
     *,
     metrics: Sequence[Any] | None = None,
+    digits: int | None = None,
 ) -> str:
     """Return a table of a result in Markdown, with a caption that cites by names and years.
 
     Parameters
     ----------
-    result, table, columns, top, metrics
+    result, table, columns, top, metrics, digits
         As of `latex`; all columns by default.
 
     Returns
@@ -106,24 +109,19 @@ def markdown(
     >>> print(markdown(cube, columns=["run", "mean"], top=1).splitlines()[2])
     | run         |   mean |
     """
-    return _text("markdown", result, table, columns, top, metrics)
+    return _text("markdown", result, table, columns, top, metrics, digits)
 
 
 def _text(
-    form: str,
-    result: xr.Dataset,
-    name: str | None,
-    columns: Sequence[str] | None,
-    top: int | None,
-    metrics: Sequence[Any] | None,
+    form: str, result: Any, name: Any, columns: Any, top: Any, metrics: Any, digits: Any
 ) -> str:
     view, result = view_of_result(result), as_cube(result)
-    table = view.find_table(name, [result])[1]
+    table = view.find_table(name, result.attrs)
     columns = None if columns is None else labels("columns", columns)
     shown = select_rows(table.frame(of_metrics(result, metrics)), top=top)
     sizes = {f"n_{dim}s": result.sizes[dim] for dim in ("run", "topic") if dim in result.dims}
     above = caption(view, table, [{**sizes, **result.attrs}], shown, form)
-    return render(shown, form, columns=columns, caption=above)
+    return render(shown, form, columns=columns, caption=above, digits=digits)
 
 
 def caption(
@@ -136,22 +134,18 @@ def caption(
     frame: The table.
     form: ``latex``, with keys to cite, or ``markdown``, with names and years.
     """
-    collections = [str(attrs.get(COLLECTION, "")) for attrs in results]
+    collections = filter(None, (str(attrs.get(COLLECTION, "")) for attrs in results))
     several = counted(len(results), "collection")
-    place = ", ".join(filter(None, collections)) if len(results) <= 3 else several
-    roles = trait(frame, "role")
-    words = [
-        f"{name.replace('_', ' ')} {frame[name].iloc[0]}"
-        for name in map(str, frame.columns)
-        if (name in KEYS[1:] or roles.get(name) == "condition")
-        and frame[name].nunique() == 1
-        and frame[name].iloc[0] != names.AUTO
-    ]
-    facts = ", ".join(filter(None, [conditions(*results), *words]))
-    sentences = [f"{view.heading}{f', {place}' if place else ''}: {facts}"]
-    sentences += [] if table.legend is None else [table.legend(results[0])]
-    text = marked("".join(f"{line}. " for line in sentences).rstrip(), form)
-    keys = reference_keys(view.name)
+    place = ", ".join(collections) if len(results) <= 3 else several
+    roles, words = trait(frame, "role"), [conditions(*results)]
+    for name in map(str, frame.columns):
+        value = frame[name].iloc[0] if frame[name].nunique() == 1 else names.AUTO
+        if (name in KEYS[1:] or roles.get(name) == "condition") and value != names.AUTO:
+            words.append(f"{name.replace('_', ' ')} {value}")
+    text = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}."
+    if table.legend is not None:
+        text += f" {table.legend(results[0])}."
+    text, keys = marked(text, form), reference_keys(view.name)
     if not keys:
         return text
     if form == "latex":

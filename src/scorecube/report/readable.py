@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -16,14 +16,12 @@ from scorecube.errors import BadName, nearest, option, visible
 from scorecube.report.tables import COLLECTION, trait
 
 KEYS = (COLLECTION, names.METRIC, names.GAIN)
-ANY_GAIN = "any"
-NONE = "-"
+ANY_GAIN, NONE, TO = "any", "-", "\N{EN DASH}"
 PLAIN = ".4f"
 """How numbers are written unless their quantity says otherwise."""
 LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
 UNKNOWN = -1
-TO = "\N{EN DASH}"
 
 
 class Marked(str):
@@ -38,30 +36,24 @@ class Bold(Marked):
     __slots__ = ()
 
 
-def all_decimals(half_widths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def decimals_of(half_widths: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return with how many decimals numbers are written, given half-widths of their limits.
 
     The rule of the Particle Data Group (2024, section 5.3) for standard errors: two digits of the
     half-width if they are at most 35, else one. `UNKNOWN` for a half-width that is not above 0.
-    """
-    known = np.isfinite(half_widths) & (half_widths > 0)
-    widths = np.where(known, half_widths, 1.0)
-    exponent = np.floor(np.log10(widths))
-    three = np.rint(widths * 10.0 ** (2 - exponent))
-    two = (three < 355) | (three >= 950)  # .0096 is written as .010
-    places: Any = two - exponent - (three >= 950)
-    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
-
-
-def decimals_of(half_width: float) -> int:
-    """Return with how many decimals a number is written.
 
     Examples
     --------
-    >>> [decimals_of(half) for half in (0.075, 0.021, 14.0, 0.0043)]
+    >>> decimals_of([0.075, 0.021, 14.0, 0.0043]).tolist()
     [2, 3, 0, 3]
     """
-    return int(all_decimals(np.array([half_width]))[0])
+    widths = np.asarray(half_widths, float)
+    known = np.isfinite(widths) & (widths > 0)
+    exponent = np.floor(np.log10(widths, where=known, out=np.zeros_like(widths)))
+    three = np.rint(np.where(known, widths, 1.0) * 10.0 ** (2 - exponent))
+    two = (three < 355) | (three >= 950)  # .0096 is written as .010
+    places: Any = two - exponent - (three >= 950)
+    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
 
 
 def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, str]:
@@ -86,13 +78,7 @@ def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, 
 
 
 def with_limits(value: float, low: Any, high: Any, form: str = ".3f") -> str:
-    """Return a number with its limits in brackets.
-
-    Examples
-    --------
-    >>> with_limits(0.6912, 0.6149, 0.7631)
-    '0.69 (0.61 to 0.76)'
-    """
+    """Return a number with its limits in brackets: ``0.69 (0.61 to 0.76)``."""
     number, limits = limited(value, low, high, form)
     return f"{number} ({limits})" if limits else number
 
@@ -103,13 +89,7 @@ def is_known(value: Any) -> bool:
 
 
 def number_range(numbers: Collection[float], form: str = ",d") -> str:
-    """Return the smallest and the largest number, or the one that all are.
-
-    Examples
-    --------
-    >>> number_range([3, 5, 4])
-    '3 to 5'
-    """
+    """Return the smallest and the largest number, or the one that all are: ``3 to 5``."""
     low, high = format(min(numbers), form), format(max(numbers), form)
     return low if low == high else f"{low} to {high}"
 
@@ -142,29 +122,23 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
 def limits_of(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return estimates with the columns of their limits; a standard error stands in both places."""
     roles, of = trait(frame, "role"), trait(frame, "of")
-    found = []
-    for estimate in dict.fromkeys(of.values()):
-        ends: dict[str, list[str]] = {"low": [], "high": [], "standard_error": []}
-        for name in frame.columns:
-            if of.get(name) == estimate and roles.get(name) in ends:
-                ends[roles[name]].append(str(name))
-        pairs = [*zip(ends["low"], ends["high"], strict=False)]
-        pairs += [(name, name) for name in ends["standard_error"]]
-        found += [(estimate, *pair) for pair in pairs if estimate in frame.columns]
-    return found
+    pairs = list[tuple[str, str, str]]()
+    for estimate in filter(frame.columns.__contains__, dict.fromkeys(of.values())):
+        low, high, errors = (
+            [
+                name
+                for name in map(str, frame)
+                if (of.get(name), roles.get(name)) == (estimate, role)
+            ]
+            for role in ("low", "high", "standard_error")
+        )
+        ends = [*zip(low, high, strict=False), *zip(errors, errors, strict=True)]
+        pairs += [(estimate, *pair) for pair in ends]
+    return pairs
 
 
 def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
-    """Return estimate, lower and upper limit by the name of the interval.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"rank": [1], "rank_low": [1], "rank_high": [3]})
-    >>> frame.attrs = {"role": {"rank_low": "low", "rank_high": "high"},
-    ...                "of": {"rank_low": "rank", "rank_high": "rank"}}
-    >>> intervals_of(frame)
-    {'rank_set': ('rank', 'rank_low', 'rank_high')}
-    """
+    """Return estimate, lower and upper limit by the name of the interval, as ``mean_limits``."""
     return {
         "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits": (of, low, high)
         for of, low, high in limits_of(frame)
@@ -172,28 +146,32 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def cell_texts(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the cells of a table by column, with the digits that limits of estimates allow."""
+def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list[str]]:
+    """Return the cells of a table by column, with the digits that limits of estimates allow.
+
+    digits: Decimals of all numbers but p-values, conditions and whole ones instead.
+    """
     forms, roles = trait(frame, "form"), trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, low, high in limits_of(frame):
         first, last = (pd.to_numeric(frame[end], errors="coerce") for end in (low, high))
         half = first if low == high else (last - first) / 2
-        percent = 100.0 if forms.get(estimate, PLAIN).endswith("%") else 1.0
-        places = all_decimals(percent * half.to_numpy(float))
+        places = decimals_of(half * (100 if forms.get(estimate, PLAIN).endswith("%") else 1))
         if low != high and estimate in decimals:
             continue  # limits that are not shown beside it
         for name in {low, high}:
             decimals[name] = np.where(places == UNKNOWN, decimals.get(name, UNKNOWN), places)
-        known = decimals.get(estimate, np.full(len(frame), UNKNOWN))
-        decimals[estimate] = np.where(known == UNKNOWN, places, known)
+        before = decimals.get(estimate, np.full(len(frame), UNKNOWN))
+        decimals[estimate] = np.where(before == UNKNOWN, places, before)
     texts = {}
     for name in map(str, frame.columns):
         form, role = forms.get(name, PLAIN), roles.get(name, "")
-        digits = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
+        numbers = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
+        if digits is not None and role not in ("condition", "p_value") and ".0f" not in form:
+            numbers = repeat(digits)
         texts[name] = [
             cell_text(value, *((form, role) if n == UNKNOWN else (f"z.{n}{form[-1]}", "")))
-            for value, n in zip(frame[name].tolist(), digits, strict=False)
+            for value, n in zip(frame[name].tolist(), numbers, strict=False)
         ]
     return texts
 
@@ -240,51 +218,49 @@ class Cells:
     bold: frozenset[tuple[str, int]] = frozenset()
     shared: tuple[str, ...] = ()
 
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """Rows of the table."""
-        return [*zip(*self.columns.values(), strict=True)]
-
-    def only(self, headings: Collection[str]) -> Cells:
+    def only(self, headings: Collection[str], shared: Sequence[str] = ()) -> Cells:
         """Return some of the columns, in the order of the table."""
-        kept = {name: cells for name, cells in self.columns.items() if name in headings}
-        return Cells(kept, self.numeric, self.bold, self.shared)
+        columns = {name: cells for name, cells in self.columns.items() if name in headings}
+        return replace(self, columns=columns, shared=(*self.shared, *shared))
 
-    def without_constants(self, keep: Collection[str] = ()) -> Cells:
+    def without_constants(self) -> Cells:
         """Return the table without the columns that are equal in all of several rows."""
         equal = {
             name: cells[0]
             for name, cells in self.columns.items()
-            if len(cells) > 1 and len({*cells}) == 1 and name not in keep
+            if len(cells) > 1 and len({*cells}) == 1
         }
         if len(equal) == len(self.columns):
             return self
-        shared = tuple(f"{name}: {text}" for name, text in equal.items() if text != NONE)
-        kept = {name: cells for name, cells in self.columns.items() if name not in equal}
-        return Cells(kept, self.numeric, self.bold, shared)
+        shared = [f"{name}: {text}" for name, text in equal.items() if text != NONE]
+        return self.only(self.columns.keys() - equal.keys(), shared)
 
 
 def readable(
-    frame: pd.DataFrame, layout: Mapping[str, Sequence[str]] | None = None, to: str = " to "
+    frame: pd.DataFrame,
+    layout: Mapping[str, Sequence[str]] | None = None,
+    to: str = " to ",
+    digits: int | None = None,
 ) -> Cells:
     """Return a table as text, the limits of an estimate beside it.
 
     frame: The table.
     layout: Columns by heading: one, the two ends of a range, or an estimate and its limits.
     to: Between limits.
+    digits: Decimals of numbers; None for those that limits allow.
     """
     layout = layout_of(frame) if layout is None else layout
-    texts, columns, bold = cell_texts(frame), {}, set[tuple[str, int]]()
-    numeric = {heading for heading, shown in layout.items() if _has_numbers(frame[shown[0]])}
+    texts, columns = cell_texts(frame, digits), {}
+    numeric, bold = set[str](), set[tuple[str, int]]()
     for heading, (first, *ends) in layout.items():
-        cells = texts[first]
+        rows = zip(texts[first], *(texts[end] for end in ends), strict=True)
         if len(ends) == 1:
-            pairs = zip(cells, texts[ends[0]], strict=True)
-            cells = [low if low == high else f"{low}{to}{high}" for low, high in pairs]
-        elif ends:
-            triples = zip(cells, *(texts[end] for end in ends), strict=True)
-            cells = [_beside(value, low, high, to) for value, low, high in triples]
-        columns[heading] = cells
+            columns[heading] = [low if low == high else f"{low}{to}{high}" for low, high in rows]
+        else:
+            columns[heading] = [_beside(*cells, to=to) for cells in rows]
+        values = frame[first].dropna().tolist()
+        if any(isinstance(v, int | float | Marked) and not isinstance(v, bool) for v in values):
+            numeric.add(heading)
         if frame[first].dtype.kind not in "biuf":
             bold |= {(heading, k) for k, cell in enumerate(frame[first]) if isinstance(cell, Bold)}
     return Cells(columns, frozenset(numeric), frozenset(bold))
@@ -303,19 +279,18 @@ def layout_of(
     check_columns(frame, columns)
     intervals, headings = intervals_of(frame), trait(frame, "heading")
     beside = {estimate: ends for estimate, *ends in intervals.values()}
-    behind = {end for ends in beside.values() for end in ends} if columns is None else set()
-    shown = [name for name in map(str, frame.columns) if name not in behind]
-    if columns is not None:
+    if columns is None:
+        behind = {end for ends in beside.values() for end in ends}
+        shown = [name for name in map(str, frame.columns) if name not in behind]
+    else:
         keys = [key for key in KEYS if key in frame and frame[key].nunique() > 1]
         shown = [*(key for key in keys if key not in columns), *columns]
+        # An end that is a column of its own does not stand beside the estimate, too.
+        beside = {name: ends for name, ends in beside.items() if not {*ends} & {*columns}}
     layout: dict[str, tuple[str, ...]] = {}
     for name in shown:
-        if name in intervals:
-            parts = intervals[name][1:]
-        else:
-            asked = columns is not None and {*beside.get(name, ())} & {*columns}
-            parts = (name, *(() if asked else beside.get(name, ())))
         heading = headings.get(name, name.replace("_", " ")) if words else name
+        parts = intervals[name][1:] if name in intervals else (name, *beside.get(name, ()))
         layout[heading if heading not in layout else name] = parts
     return layout
 
@@ -332,20 +307,10 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
             )
 
 
-def _beside(value: str, low: str, high: str, to: str) -> str:
+def _beside(value: str, low: str = NONE, high: str = NONE, *, to: str) -> str:
     """Return an estimate with its limits in brackets; alone where neither is known."""
     if value == NONE or low == high == NONE:
         return value
     low, high = ("no limit" if end == NONE else end for end in (low, high))
     to = " to " if "-" in low[:1] + high[:1] else to  # a dash is no minus
     return f"{value} ({low.removesuffix('%')}{to}{high})"
-
-
-def _has_numbers(column: pd.Series[Any]) -> bool:
-    """Return whether a column has numbers, which are aligned at their ends."""
-    if column.dtype.kind in "biuf":
-        return bool(column.notna().any()) and column.dtype.kind != "b"
-    return any(
-        isinstance(value, int | float | Marked) and value == value and not isinstance(value, bool)
-        for value in column
-    )

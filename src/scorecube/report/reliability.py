@@ -13,7 +13,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.readable import is_known
 from scorecube.report.results import labelled
 from scorecube.report.tables import Table
-from scorecube.report.views import TOPICS, Answer, View
+from scorecube.report.views import TOPICS, Answer, Question, View
+
+RELIABILITY = Question("How reliable are the scores?", "How reliable?", ("reliability",))
 
 NAMES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
 COEFFICIENTS = Table(
@@ -100,7 +102,8 @@ VIEW = View(
     "(generalisability theory). E rho^2 is about differences between systems; Phi about absolute "
     "means, for which the topics' difficulty is an error, too. Both are high where systems differ "
     "much, whatever a metric's merit. Limits are about these systems on other topics.",
-    answers={TOPICS: answers},
+    answers={RELIABILITY: answers},
+    chapter=TOPICS,
     title=title,
     figure=reliability_curves,
     reads="Bands are 95% limits over topics, lines the targets and the topics at hand.",

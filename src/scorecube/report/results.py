@@ -13,10 +13,13 @@ from scorecube import names
 from scorecube.collection.arguments import as_cube, check_dataset, metric_names
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.report.readable import number_range, with_labels
+from scorecube.report.readable import KEYS, number_range, with_labels
 from scorecube.report.views import Answer, View, view_of
 
 SIZES = ("n_runs", "n_topics")
+DESCENDING = ":desc"
+MANY = ("run", "run_a", "topic")
+"""Columns of tables with many rows of each metric."""
 
 
 def view_of_result(result: xr.Dataset) -> View:
@@ -27,8 +30,7 @@ def view_of_result(result: xr.Dataset) -> View:
 
 def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     """Return a table of one result, of a cube or rankings; see `scorecube.table`."""
-    view, result = view_of_result(result), as_cube(result)
-    return view.find_table(name, [result])[1].frame(result)
+    return view_of_result(result).find_table(name, result.attrs).frame(as_cube(result))
 
 
 def answers(result: xr.Dataset) -> list[Answer]:
@@ -74,8 +76,23 @@ def conditions(*results: Mapping[Any, Any]) -> str:
     return ", ".join(filter(None, sizes))
 
 
+def chosen_metrics(metrics: Sequence[Any], known: list[str]) -> list[str]:
+    """Return names of metrics as results have them; refuse those that none has (BadName)."""
+    chosen = [
+        name if name in known else str(parse_known(name))
+        for name in metric_names("metrics", metrics)
+    ]
+    for metric in chosen:
+        if metric not in known:
+            close = nearest(metric, known)
+            raise BadName(f"no metric {metric!r} in the result; nearest: {close}", option="metrics")
+    return chosen
+
+
 def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
     """Return the part of a result, or of a cube, that is about some metrics, in their order.
+
+    Comparisons of two metrics are of both, where several are chosen, and of either, where one is.
 
     Raises BadName: A metric that the result does not have.
     Raises BadPlan: A result without metrics.
@@ -88,20 +105,40 @@ def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
             f"leave {option('metrics')} out",
             option="metrics",
         )
-    known = np.atleast_1d(result[names.METRIC].values).tolist()
-    chosen = [
-        name if name in known else str(parse_known(name))
-        for name in metric_names("metrics", metrics)
-    ]
-    for metric in chosen:
-        if metric not in known:
-            close = nearest(metric, known)
-            raise BadName(f"no metric {metric!r} in the result; nearest: {close}", option="metrics")
-    for name in ("metric_a", "metric_b"):
-        if name in result.coords:
-            (dim,) = result[name].dims
-            result = result.isel({dim: np.isin(result[name].values.astype(str), chosen)})
+    chosen = chosen_metrics(metrics, np.atleast_1d(result[names.METRIC].values).tolist())
+    if "metric_a" in result.coords:
+        (dim,) = result["metric_a"].dims
+        ends = [result[f"metric_{end}"].isin(chosen) for end in "ab"]
+        result = result.isel({dim: ends[0] | ends[1] if len(chosen) == 1 else ends[0] & ends[1]})
     return result.sel({names.METRIC: chosen})
+
+
+def select_rows(
+    frame: pd.DataFrame, *, sort: Sequence[str] | None = None, top: int | None = None
+) -> pd.DataFrame:
+    """Return the first rows of a table, perhaps in another order.
+
+    frame: A table.
+    sort: Columns, the most important first; with ``:desc`` the largest values come first.
+    top: How many of the first rows to keep: of each metric, gain setting and collection in tables
+        of runs or topics, else of each collection.
+    Raises BadName: A column that the table does not have.
+    """
+    descending = {name.removesuffix(DESCENDING): name.endswith(DESCENDING) for name in sort or ()}
+    for column in descending:
+        if column not in frame:
+            close = nearest(column, list(map(str, frame.columns)))
+            raise BadName(
+                f"{option('sort')}: no column {column!r}; nearest: {close}", option="sort"
+            )
+    if descending:
+        ascending = [not largest_first for largest_first in descending.values()]
+        frame = frame.sort_values([*descending], ascending=ascending, kind="stable")
+    if top is not None:
+        keys = KEYS if any(name in frame for name in MANY) else KEYS[:1]
+        within = [key for key in keys if key in frame]
+        frame = frame.groupby(within, sort=False).head(top) if within else frame.head(top)
+    return frame.reset_index(drop=True)
 
 
 def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[dict[Any, Any]]:
@@ -121,15 +158,14 @@ def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
 
 def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
     """Return for each metric the median and the range of its answers over collections."""
-    found: dict[str, list[Answer]] = {}
-    for several in by_collection:
-        for answer in several:
-            if np.isfinite(answer.value):
-                found.setdefault(answer.label, []).append(answer)
+    by_label: dict[str, list[Answer]] = {}
+    for answer in (answer for several in by_collection for answer in several):
+        if np.isfinite(answer.value):
+            by_label.setdefault(answer.label, []).append(answer)
     medians = []
-    for label, of in found.items():
-        first, values = of[0], [answer.value for answer in of]
-        median, number = float(np.median(values)), counted(len(of), "collection")
-        clause = f"median of {number} ({number_range(values, first.form)})"
-        medians.append(Answer(label, median, form=first.form, clause=clause, what=first.what))
+    for label, of in by_label.items():
+        values, form = [answer.value for answer in of], of[0].form
+        clause = f"median of {counted(len(of), 'collection')} ({number_range(values, form)})"
+        median = float(np.median(values))
+        medians.append(Answer(label, median, form=form, clause=clause, what=of[0].what))
     return medians

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,9 +13,8 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
 from scorecube.report.papers import FORMATS, caption
-from scorecube.report.results import of_metrics
-from scorecube.report.rows import METRICS
-from scorecube.report.tables import COLLECTION, Table, averages, combine
+from scorecube.report.results import chosen_metrics, of_metrics
+from scorecube.report.tables import COLLECTION, averages, combine
 from scorecube.report.views import View, view_names, view_of
 
 if TYPE_CHECKING:
@@ -54,21 +54,21 @@ def collect_table(
     collections: Names; None takes all that have a result.
     every: All stored results instead of the latest, with the column ``result``.
     average: Means over the collections, see `averages`.
-    metrics: Columns of a table that has one for each metric; all by default.
+    metrics: Those to show; all by default.
     Raises BadStudy: No result of the analysis in any of the collections, or no row that all have.
     """
     view, frames = find_view(study, analysis), []
-    table = view.find_table(name)[1]
-    found = list(_sources(study, view, collections, every, table.source))
+    table = view.find_table(name)
+    sources = list(_sources(study, view, collections, every, table.source))
+    if not sources:
+        raise _without_results(study, analysis)
     if table.source == "result":
-        table = view.find_table(name, found)[1]
-    for source in found:
-        frame = _frame(table, source, metrics)
+        table = view.find_table(name, sources[0].attrs)
+    for source in _with_metrics(sources, metrics):
+        frame = table.frame(source)
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
         frames.append(frame)
-    if not frames:
-        raise _without_results(study, analysis)
     whole = combine(frames)
     if not average:
         return whole
@@ -81,13 +81,18 @@ def collect_table(
     return means
 
 
-def _frame(table: Table, source: xr.Dataset, metrics: Sequence[Any] | None) -> pd.DataFrame:
-    """Return a table of a source; of one with a column for each metric the metrics asked for."""
-    frame = table.frame(source)
-    rows = metrics is None or any(name in frame for name in METRICS)
-    if rows or names.METRIC not in source.dims:
-        return frame
-    return table.frame(of_metrics(source, metrics))
+def _with_metrics(
+    sources: Sequence[xr.Dataset], metrics: Sequence[Any] | None
+) -> Iterator[xr.Dataset]:
+    """Yield the parts of results about some metrics, of which each result may lack some."""
+    if metrics is None or any(names.METRIC not in source.dims for source in sources):
+        yield from (of_metrics(source, metrics) for source in sources)
+        return
+    known = [labels_of(source, names.METRIC) for source in sources]
+    chosen = chosen_metrics(metrics, list(dict.fromkeys(chain(*known))))
+    for source, labels in zip(sources, known, strict=True):
+        if present := [metric for metric in chosen if metric in labels]:
+            yield of_metrics(source, present)
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
@@ -140,17 +145,16 @@ def caption_in_study(
     """Return the caption of a table of the latest results; empty for a format without one."""
     if form not in FORMATS or COLLECTION not in frame:
         return ""
-    view, rows, found = find_view(study, analysis), study.rows(), []
-    for collection in dict.fromkeys(map(str, frame[COLLECTION])):
-        if collection in study:  # a mean over collections is not
-            facts = rows[collection].facts["cube"]
-            results = study[collection].result_attributes(analysis)
-            sizes = {"n_runs": facts["runs"], "n_topics": facts["topics"]}
-            found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
-    if not found:
-        return ""
-    name = name or (view.if_few if names.RUN_A in frame and view.if_few else None)
-    return caption(view, view.find_table(name)[1], found, frame, form)
+    view, facts, found = find_view(study, analysis), study.rows(), []
+    # A mean over collections is none of the study.
+    for collection in filter(study.__contains__, dict.fromkeys(map(str, frame[COLLECTION]))):
+        cube, results = (
+            facts[collection].facts["cube"],
+            study[collection].result_attributes(analysis),
+        )
+        sizes = {"n_runs": cube["runs"], "n_topics": cube["topics"]}
+        found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
+    return caption(view, view.find_table(name), found, frame, form) if found else ""
 
 
 def draw(
@@ -161,13 +165,14 @@ def draw(
     metrics: Sequence[Any] | None = None,
     by: str | None = None,
     form: str = "curves",
+    top: int | None = None,
 ) -> Figure:
     """Return the figure of the latest results of an analysis.
 
     study: Where the results are.
     analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from scores.
     collections: Names; None takes all that have a result.
-    gain, metrics: As of `scorecube.report.results.figure`.
+    gain, metrics, top: As of `scorecube.report.figures.figure`.
     by: ``gain``, ``size`` or an option, whose values in one collection are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
     Raises BadName: An analysis, a gain setting or a metric that does not exist.
@@ -179,33 +184,34 @@ def draw(
 
     view = find_view(study, analysis)
     check_figure(view)
-    results = {str(each.attrs[COLLECTION]): each for each in _sources(study, view, collections)}
+    results = list(_sources(study, view, collections))
     if not results:
         raise _without_results(study, analysis)
-    known = ", ".join(results)
     if len(results) > 1:
+        known = ", ".join(str(result.attrs[COLLECTION]) for result in results)
         if gain is not None or by is not None or view.overview is None:
             asked = "gain" if gain is not None else "by" if by is not None else "collections"
             about = f"{analysis} is drawn for one collection at a time"
             if asked != "collections":
                 about = f"{option(asked)} chooses within one collection"
             raise BadPlan(f"{about}; name one with {option('collections')}: {known}", option=asked)
-        shown = [of_metrics(result, metrics) for result in results.values()]
-        return drawn(view.overview, with_figure_labels(shown)[0])
-    ((name, result),) = results.items()
+        shown = with_figure_labels([of_metrics(result, metrics) for result in results])[0]
+        return drawn(view.overview, shown, analysis=analysis, top=top)
+    (result,) = results
     settings = labels_of(result, names.GAIN)
     if gain is not None and gain not in settings:
         raise BadName(
             f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
         )
     if by is None:
-        return figure(result, gain, metrics=metrics)
+        return figure(result, gain, metrics=metrics, top=top)
+    name = str(result.attrs[COLLECTION])
     stored = [result] if view.compute else study[name].results(analysis)
     wanted = {*labels_of(of_metrics(result, metrics), names.METRIC)}
     stored = [each for each in stored if wanted <= {*labels_of(each, names.METRIC)}]
     stored = [of_metrics(each, metrics).assign_attrs({COLLECTION: name}) for each in stored]
     if form == "curves":
-        return draw_together(view, stored, by, gain)
+        return draw_together(view, stored, by, gain, top=top)
     if view.overview is None or names.CONFIDENCE not in stored[-1].dims:
         raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
-    return draw_bars(view, stored, by, gain)
+    return draw_bars(view, stored, by, gain, top=top)

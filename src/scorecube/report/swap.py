@@ -52,13 +52,12 @@ def sample_title(options: Mapping[str, Any]) -> str:
 
 def title(options: Mapping[str, Any]) -> str:
     """Return sampling, sizes, and options that differ from the usual."""
-    bins = f"{options['bins']} bins" if options["bins"] != "auto" else ""
     words = (
         sample_title(options),
         "two zero differences are a swap" * (options["rule"] == "s1"),
         "own samples for every pair" * (options["share"] == "none"),
         f"{options['summary']} summaries" * (options["summary"] != "mean"),
-        bins,
+        f"{options['bins']} bins" * (options["bins"] != "auto"),
         f"bins of {options['bin_width']:g}" * (options["bin_width"] != 0.01),
         "required difference by the suffix rule" * (options["required"] != "isotonic"),
     )
@@ -76,18 +75,17 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
     near = [row["label"] for row in rows[1:] if row["share_behind_low"] <= 0]
     named = ", ".join(near) if len(near) < 4 else f"{len(near)} others"
     apart = f"; not separated from it: {named}" if near else ""
-    for k, row in enumerate(rows):
-        clause = f"by {row['confidence']:.0%} of samples of {row['size']} topics{apart * (k == 0)}"
-        numbers = row["share"], row["share_low"], row["share_high"]
+    for row in rows:
+        clause = f"by {row['confidence']:.0%} of samples of {row['size']} topics{apart}"
+        apart, numbers = "", (row["share"], row["share_low"], row["share_high"])
         yield Answer(row["label"], *numbers, ".0%", clause, "share of comparisons confirmed")
 
 
 def differences(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the required differences."""
     for row in strictest(result):
-        value = row["required_difference"]
-        numbers = value, row["required_low"], row["required_high"]
-        least = "or more, " if row["open_bin"] == 1 and is_known(value) else ""
+        numbers = row["required_difference"], row["required_low"], row["required_high"]
+        least = "or more, " if row["open_bin"] == 1 and is_known(numbers[0]) else ""
         clause = f"{least}by {row['confidence']:.0%} of samples of {row['size']} other topics"
         yield Answer(row["label"], *numbers, ".2f", clause, "required difference")
 
@@ -150,28 +148,28 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
     """Required difference and log swap rates by size (Voorhees and Buckley 2002)."""
     from scorecube.report.drawing import FIGURE_SIZE, plain_log_labels, shades
 
-    metrics, frame = labels_of(result, names.METRIC), RATES.frame(result)
-    filled = sorted({*frame.loc[frame["swap_rate"].notna(), "bin"]})
-    some = np.unique(np.linspace(0, len(filled) - 1, min(7, len(filled))).round().astype(int))
+    metrics, cells = labels_of(result, names.METRIC), result.isel(gain=0)
+    filled = np.flatnonzero(cells["swap_rate"].notnull().any([names.METRIC, names.SIZE]))
+    some = filled[
+        np.unique(np.linspace(0, len(filled) - 1, min(7, len(filled))).round().astype(int))
+    ]
     rows = math.ceil((len(metrics) + 1) / 3)
     height = max(FIGURE_SIZE[1] * 0.8 * (rows == 1), 2.5 * rows)
     first, *panels = canvas.grid(len(metrics) + 1, 3, (FIGURE_SIZE[0], height))
     level = float(result[names.CONFIDENCE].max())
-    required = result["required_difference"].sel(confidence=level).isel(gain=0)
+    required = cells["required_difference"].sel(confidence=level)
     for k, metric in enumerate(metrics):
         values, style = required.sel(metric=metric).values, canvas.curve(k, 3.5, 1.0)
         first.plot(result[names.SIZE], values, **style, label=metric)
-    first.set(
-        title=f"required at {level:.0%} confidence", xlabel="topics in a sample", xlim=(0, None)
-    )
-    first.set(ylabel="difference in mean score", ylim=(0.0, 1.7 * float(required.max()) or None))
+    first.set(title=f"required at {level:.0%} confidence", xlabel="topics in a sample")
+    first.set(xlim=(0, None), ylim=(0.0, 1.7 * float(required.max()) or None))
+    first.set_ylabel("difference in mean score")
     first.legend(fontsize=7, ncols=1 + (len(metrics) > 3), loc="upper left", borderaxespad=0.0)
     for axes, metric in zip(panels, metrics, strict=True):
-        of_metric = frame[frame["metric"] == metric].sort_values("size")
         for place, colour in zip(some, shades(len(some)), strict=True):
-            curve = of_metric[of_metric["bin"] == filled[place]]
-            rates = curve["swap_rate"].where(curve["swap_rate"] > 0)  # 0 has no logarithm
-            label = f"{curve['lower'].iloc[0]:.2f}"
+            curve = cells["swap_rate"].sel(metric=metric).isel(bin=place)
+            rates = curve.where(curve > 0)  # 0 has no logarithm
+            label = f"{float(result['lower'][place]):.2f}"
             axes.plot(curve["size"], rates, "o-", color=colour, markersize=2.5, label=label)
         axes.set_yscale("log")
         plain_log_labels(axes.yaxis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -32,42 +32,26 @@ WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 class Table:
     """A table with one row for each position along some dims of a result.
 
-    Parameters
-    ----------
-    dims
-        In the order of the rows, the last fastest, separated by spaces; from the last position on
-        for a dim behind a minus sign.
-    columns
-        Names separated by spaces, behind the collection unless it is named among them: of a dim, a
-        variable or an attribute; or a name of its own and that of the quantity, as in
+    dims: In the order of the rows, the last fastest, separated by spaces; from the last position
+        on for a dim behind a minus sign.
+    columns: Names separated by spaces, behind the collection unless it is named among them: of a
+        dim, a variable or an attribute; or a name of its own and that of the quantity, as in
         ``runs=top_runs``, perhaps at a label of a dim that the table does not have, as in
         ``phi=value[phi]``. ``~`` stands for an estimate and its limits, ``?`` behind a name for a
         column that a result may lack; ``top_{k}`` is a column for each label along k.
-    sort
-        Columns by which rows are sorted, missing values last; a minus sign for the largest first.
-    within
-        Number of the first dims whose order stays.
-    only
-        Quantity of the rows that are shown: a flag, or a number that is known; all by default.
-    needs
-        Quantity without which the table is empty.
-    whole
-        Columns of whole numbers some of which may be missing.
-    source
-        ``result``, ``cube`` or ``rankings``: what it is made from.
-    part
-        Makes of the source the dataset that the table is about.
-    variables
-        Quantities beside those that the analysis declares.
-    make
-        Makes the table instead, where rows are not positions along dims.
-    brief
-        Columns that a terminal and LaTeX show, as a name, a heading with ``_`` for spaces and a
-        name, ``~`` for limits, or two names for a range, as in ``rank=rank_low,rank_high``.
-    at
-        Rows that a terminal shows: largest value of a column if infinite, else this value.
-    legend
-        Says in captions what the table means, given the attributes of a result.
+    sort: Columns by which rows are sorted, missing values last; a minus for the largest first.
+    within: Number of the first dims whose order stays.
+    only: Quantity of the rows that are shown: a flag, or a number that is known; none are shown of
+        a result without it.
+    whole: Columns of whole numbers some of which may be missing.
+    source: ``result``, ``cube`` or ``rankings``: what it is made from.
+    part: Makes of the source the dataset that the table is about.
+    variables: Quantities beside those that the analysis declares.
+    make: Makes the table instead, where rows are not positions along dims.
+    brief: Columns that a terminal shows, as a name, a heading with ``_`` for spaces and a name,
+        ``~`` for limits, or two names for a range, as in ``rank=rank_low,rank_high``.
+    at: Rows that a terminal shows: largest value of a column if infinite, else this value.
+    legend: Says in captions what the table means, given the attributes of a result.
 
     Examples
     --------
@@ -81,7 +65,6 @@ class Table:
     sort: str = ""
     within: int = 0
     only: str = ""
-    needs: str = ""
     whole: str = ""
     source: str = "result"
     part: Callable[[xr.Dataset], xr.Dataset] = lambda result: result
@@ -99,68 +82,109 @@ class Table:
         """Return the table of a result, a cube or rankings; its columns keep their `TRAITS`."""
         if self.make is not None:
             frame = self.make(source)
-            sources = {str(name): str(name) for name in frame.columns}
+            sources = {name: name for name in map(str, frame.columns)}
         else:
             frame, sources = self._declared(self.part(source))
-        known = {each.name: each for each in (*COORDINATES, *self.variables)}
-        known |= _declared_variables(source)
+        declared = registry.variables(str(source.attrs.get("analysis", "")))
+        known = {each.name: each for each in (*COORDINATES, *self.variables, *declared)}
         frame.attrs.update(traits_of(sources, known))
         return frame
 
     def _declared(self, result: xr.Dataset) -> tuple[pd.DataFrame, dict[str, str]]:
         """Return the rows, and the quantity of each column."""
         dims = self.dims.replace("-", "").split()
-        by = [name.lstrip("-") for name in self.sort.split()]
-        result = _in_natural_order(result, dims)
-        known = {*dims, *result.dims, *result.attrs, *map(str, result.variables)}
-        columns = {
-            name: source
-            for name, (source, optional) in parsed(self.columns).items()
-            if not optional or source.partition("[")[0] in known
-        }
-        if self.needs and self.needs not in known:
-            required = [
-                name for name, (_, optional) in parsed(self.columns).items() if not optional
-            ]
-            return pd.DataFrame(columns=[COLLECTION, *required]), columns
-        hidden = {name: name for name in by if name in known and name not in columns}
-        wanted = {*(columns | hidden).values(), self.only} - {""}
-        result = _with_variables(result, {name.partition("[")[0] for name in wanted})
-        backwards = {dim[1:]: slice(None, None, -1) for dim in self.dims.split() if dim[0] == "-"}
-        result = result.isel(backwards)
-        shape = tuple(result.sizes[dim] for dim in dims)
-        arrays, sources = _spread(result, columns | hidden, dims)
-        values = {name: _column(array, dims, shape) for name, array in arrays.items()}
-        kept = np.arange(math.prod(shape))
+        if names.TOPIC in dims and names.TOPIC in result.coords:
+            topics = labels_of(result, names.TOPIC)
+            places = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
+            result = result.isel(topic=places)
+        backwards = [dim[1:] for dim in self.dims.split() if dim[0] == "-"]
+        result = result.isel(dict.fromkeys(backwards, slice(None, None, -1)))
+        sources = dict(_expanded(self.columns, result))
+        values = {name: _column(result, source, dims) for name, source in sources.items()}
+        values = {name: array for name, array in values.items() if array is not None}
+        largest_first = {name.lstrip("-"): name[0] == "-" for name in self.sort.split()}
+        by = [name for name in largest_first if name in values or _has(result, name)]
+        hidden = [name for name in by if name not in values]
+        values |= {name: _column(result, name, dims) for name in hidden}
+        kept = np.arange(math.prod(result.sizes[dim] for dim in dims))
         if self.only:
-            flag = _column(result[self.only], dims, shape)
+            flag = _column(result, self.only, dims) if _has(result, self.only) else kept < 0
             kept = kept[~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)]
             values = {name: array[kept] for name, array in values.items()}
         for name in {*self.whole.split()} & values.keys():
             values[name] = _whole(values[name])
-        first = {} if COLLECTION in values else where(result)
-        frame = pd.DataFrame({**first, **values})
+        frame = pd.DataFrame(({} if COLLECTION in values else where(result)) | values)
         if by:
-            outer = kept // math.prod(shape[self.within :])
-            frame = _sorted(frame, self.sort.split(), outer).drop(columns=list(hidden))
-        return frame, sources
+            ascending = [not largest_first[name] for name in by]
+            order = frame[by].sort_values(by, ascending=ascending, kind="stable").index.to_numpy()
+            outer = kept // math.prod(result.sizes[dim] for dim in dims[self.within :])
+            order = order[np.argsort(outer[order], kind="stable")]
+            frame = frame.drop(columns=hidden).iloc[order].reset_index(drop=True)
+        return frame, {name: sources[name] for name in frame.columns if name in sources}
 
 
-def parsed(columns: str) -> dict[str, tuple[str, bool]]:
-    """Return the quantity of each column, and whether a result may lack it.
+def _expanded(columns: str, result: xr.Dataset) -> Iterator[tuple[str, str]]:
+    """Yield the columns of a table of a result with their quantities, perhaps at a label.
 
     Examples
     --------
-    >>> parsed("k runs?=top_runs")
-    {'k': ('k', False), 'runs': ('top_runs', True)}
+    >>> result = xr.Dataset({"a": ("k", [1, 2])}, {"k": [5, 7]})
+    >>> list(_expanded("of=a[5] b? c_{k}=a", result))
+    [('of', 'a[5]'), ('c_5', 'a[5]'), ('c_7', 'a[7]')]
     """
-    sources: dict[str, tuple[str, bool]] = {}
+    pairs = list[tuple[str, str]]()
     for word in columns.split():
         for end in LIMITS if "~" in word else LIMITS[:1]:
             name, _, source = word.replace("~", end).partition("=")
             plain = name.removesuffix("?")
-            sources[plain] = source or plain, plain != name
-    return sources
+            if plain == name or _has(result, source or plain):
+                pairs.append((plain, source or plain))
+    for dim, group in groupby(pairs, lambda pair: pair[0].partition("{")[2].partition("}")[0]):
+        several = list(group)
+        for label in labels_of(result, dim) if dim else [""]:
+            for name, source in several:
+                yield name.replace(f"{{{dim}}}", label), f"{source}[{label}]" if dim else source
+
+
+def _has(result: xr.Dataset, source: str) -> bool:
+    """Return whether a result has a quantity."""
+    plain = source.partition("[")[0]
+    return any(plain in names_of for names_of in (result.dims, result.variables, result.attrs))
+
+
+def _column(result: xr.Dataset, source: str, dims: Sequence[str]) -> Any:
+    """Return the values of a quantity at all positions along some dims; None for no such label.
+
+    Raises BadName: A quantity that the result does not have.
+    """
+    plain, _, label = source.removesuffix("]").partition("[")
+    if not _has(result, plain):
+        raise BadName(f"no quantity {plain!r} of {result.attrs.get('analysis') or 'a result'}")
+    if plain in result.variables:
+        array: xr.DataArray = result[plain]
+    elif plain in result.dims:
+        array = xr.DataArray(np.arange(result.sizes[plain]), dims=plain)
+    else:
+        array = xr.DataArray(result.attrs[plain])
+    if label:
+        (along,) = {*map(str, array.dims)} - {*dims}
+        labels = labels_of(result, along)
+        if label not in labels:
+            return None
+        array = array.isel({along: labels.index(label)}, drop=True)
+    sizes = {dim: result.sizes[dim] for dim in dims}
+    known_dims = [dim for dim in dims if dim in array.dims]
+    values = array.transpose(*known_dims).values.reshape(
+        [sizes[dim] if dim in known_dims else 1 for dim in dims]
+    )
+    return np.broadcast_to(values, [*sizes.values()]).ravel()
+
+
+def _whole(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return whole numbers; None where they are missing."""
+    whole: np.ndarray[Any, Any] = np.empty(len(numbers), object)
+    whole[:] = [None if np.isnan(number) else int(number) for number in numbers]
+    return whole
 
 
 def traits_of(
@@ -210,9 +234,8 @@ def where(result: xr.Dataset) -> dict[str, str]:
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the tables of several collections one below the other."""
-    if not frames:
-        return pd.DataFrame()
-    stacked = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    frames = [frame for frame in frames if len(frame)] or frames[:1] or [pd.DataFrame()]
+    stacked = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     stacked = stacked.reset_index(drop=True)
     stacked.attrs = dict(frames[0].attrs)
     return stacked
@@ -225,32 +248,28 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     p-values have no mean. A number that is missing in one collection is missing in the mean.
     """
     roles = trait(frame, "role")
-    lost = [
-        name
-        for name in frame.columns
-        if roles.get(name) in WITHOUT_MEAN or pd.api.types.is_bool_dtype(frame[name])
-    ]
-    frame = frame.drop(columns=lost)
+    numbers = {*frame.select_dtypes("number").columns}
+    flags = {*frame.select_dtypes("bool").columns}
+    frame = frame[[n for n in frame if roles.get(str(n)) not in WITHOUT_MEAN and n not in flags]]
     keys = [
         name
-        for name in frame.columns
-        if name != COLLECTION
-        and (
-            roles.get(name) in ("condition", "label")
-            or not pd.api.types.is_numeric_dtype(frame[name])
-        )
+        for name in frame.columns.drop(COLLECTION)
+        if roles.get(name) in ("condition", "label") or name not in numbers
     ]
     if names.N_TOPICS in frame and frame.duplicated([COLLECTION, *keys]).any():
         keys.append(names.N_TOPICS)
     count = frame[COLLECTION].nunique()
-    groups = frame.groupby(keys, sort=False, dropna=False)
+    by: Any = keys or np.zeros(len(frame))
+    groups = frame.groupby(by, sort=False, dropna=False)
     complete = frame[groups[COLLECTION].transform("nunique") == count]
-    numbers = [name for name in frame.columns if name not in (COLLECTION, *keys)]
-    parts = complete.groupby(keys, sort=False, dropna=False)[numbers]
+    by = keys or np.zeros(len(complete))
+    parts = complete.groupby(by, sort=False, dropna=False)[
+        [*frame.columns.drop([COLLECTION, *keys])]
+    ]
     means = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
-    means.insert(0, COLLECTION, f"mean of {count}")
+    means[COLLECTION] = f"mean of {count}"
     means.attrs = frame.attrs
-    return means[[name for name in frame.columns if name in means.columns]]
+    return means[list(frame.columns)]
 
 
 def values(result: xr.Dataset) -> pd.DataFrame:
@@ -273,93 +292,3 @@ def values(result: xr.Dataset) -> pd.DataFrame:
     others = [name for name in frame if name not in (*first, "variable", "value")]
     columns = [COLLECTION, *first, *others, "variable", "value"]
     return frame.assign(**where(result))[columns]
-
-
-def _in_natural_order(result: xr.Dataset, dims: Sequence[str]) -> xr.Dataset:
-    """Return a result with topics in natural order, where a table has a row for each."""
-    if names.TOPIC not in dims or names.TOPIC not in result.coords:
-        return result
-    topics = labels_of(result, names.TOPIC)
-    return result.isel(topic=sorted(range(len(topics)), key=lambda k: natural_key(topics[k])))
-
-
-def _declared_variables(result: xr.Dataset) -> dict[str, Variable]:
-    """Return the declarations of the variables of a result's analysis, by name."""
-    analysis = str(result.attrs.get("analysis", ""))
-    return {variable.name: variable for variable in registry.variables(analysis)}
-
-
-def _with_variables(result: xr.Dataset, wanted: Collection[str]) -> xr.Dataset:
-    """Return a result with positions along dims, attributes, and what it lacks, as variables."""
-    declared = _declared_variables(result)
-    for name in sorted({*wanted} - result.variables.keys()):
-        if name in result.dims:
-            array = xr.DataArray(np.arange(result.sizes[name]), dims=name)
-        elif name in result.attrs:
-            array = xr.DataArray(result.attrs[name])
-        elif name in declared:
-            dims = declared[name].dims
-            array = xr.DataArray(np.nan, {dim: result[dim] for dim in dims}, dims)
-        else:
-            analysis = result.attrs.get("analysis") or "a result"
-            raise BadName(f"no quantity {name!r} of {analysis}")
-        result = result.assign({name: array})
-    return result
-
-
-def _spread(
-    result: xr.Dataset, columns: Mapping[str, str], dims: Sequence[str]
-) -> tuple[dict[str, xr.DataArray], dict[str, str]]:
-    """Return the array of each column and its quantity; columns along one dim take turns."""
-    arrays: dict[str, xr.DataArray] = {}
-    sources: dict[str, str] = {}
-    for dim, group in groupby(columns, lambda name: name.partition("{")[2].partition("}")[0]):
-        for name, label in _turns(result, columns, list(group), dim):
-            plain, _, at = columns[name].removesuffix("]").partition("[")
-            array = result[plain]
-            if not dim and at:
-                (along,) = {*map(str, array.dims)} - {*dims}
-                dim_of, label = along, at
-                if at not in labels_of(result, along):
-                    continue
-            else:
-                dim_of = dim
-            column = name.replace(f"{{{dim}}}", str(label)) if dim else name
-            arrays[column] = array.sel({dim_of: label}, drop=True) if dim_of else array
-            sources[column] = f"{plain}[{label}]" if dim_of else plain
-    return arrays, sources
-
-
-def _turns(
-    result: xr.Dataset, columns: Mapping[str, str], group: Sequence[str], dim: str
-) -> list[tuple[str, Any]]:
-    """Return columns, each with a label along a dim: for each label all columns."""
-    if not dim:
-        return [(name, "") for name in group]
-    array = result[columns[group[0]]]
-    return [(name, label) for label in array[dim].values for name in group]
-
-
-def _column(
-    array: xr.DataArray, dims: Sequence[str], shape: tuple[int, ...]
-) -> np.ndarray[Any, Any]:
-    """Return the values of a quantity at all positions along some dims."""
-    along = [dim for dim in dims if dim in array.dims]
-    sizes = [array.sizes[dim] if dim in along else 1 for dim in dims]
-    return np.broadcast_to(array.transpose(*along).values.reshape(sizes), shape).ravel()
-
-
-def _whole(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return whole numbers; None where they are missing."""
-    whole: np.ndarray[Any, Any] = np.empty(len(numbers), object)
-    whole[:] = [None if np.isnan(number) else int(number) for number in numbers]
-    return whole
-
-
-def _sorted(frame: pd.DataFrame, sort: Sequence[str], outer: np.ndarray[Any, Any]) -> pd.DataFrame:
-    """Return the rows in an order within those of each position along the outer dims."""
-    by = [name.lstrip("-") for name in sort]
-    ascending = [not name.startswith("-") for name in sort]
-    order = frame[by].sort_values(by, ascending=ascending, kind="stable").index.to_numpy()
-    order = order[np.argsort(outer[order], kind="stable")]
-    return frame.iloc[order].reset_index(drop=True)

@@ -53,12 +53,6 @@ FIRST_MISS = Table(
     whole="first_miss",
 )
 """Fewest teams left out whose limits miss the variance of all (Sakai and Shang 2016, 5.1)."""
-OWN = Table(
-    "metric gain run",
-    "metric gain run team=team_of_run mean=own_mean mean_without=own_mean_without "
-    "rank=own_rank rank_without=own_rank_without",
-)
-"""What each run loses without the unique contributions of its own team."""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -135,13 +129,7 @@ def _variances(canvas: Any, axes: Any, at: xr.Dataset, title: str) -> None:
 VIEW = View(
     name="teams",
     heading="Leaving teams out",
-    tables={
-        "variance": VARIANCE,
-        "absent": ABSENT,
-        "trials": TRIALS,
-        "first_miss": FIRST_MISS,
-        "own": OWN,
-    },
+    tables={"variance": VARIANCE, "absent": ABSENT, "trials": TRIALS, "first_miss": FIRST_MISS},
     shown=("absent",),
     about="Teams are drawn and left out: their runs are removed, and judged documents that only "
     "they contributed become unjudged; the other runs are evaluated again. Limits of means are "

@@ -42,8 +42,7 @@ def summaries(
     bars: Draw limits where there is room.
     top: Rows of each collection; None for as many as are usual.
     """
-    view = view_of_result(results[0])
-    shown: list[Shown] = []
+    view, shown = view_of_result(results[0]), list[Shown]()
     for name in view.shown[: 1 if len(results) > 1 else None]:
         frames = [_rows(view.tables[name], result) for result in results]
         frames = [frame for frame in frames if len(frame)]
@@ -114,28 +113,25 @@ def _shown(
     most = top or max(1, MOST_ROWS // len(frames))
     frame = combine([rows.head(most) for rows in frames])
     frame = frame if top else frame.head(MOST_ROWS)
-    layout = brief_layout(table, frame)
-    if len(frames) > 1:
-        layout = {COLLECTION: (COLLECTION,), **layout}
+    first = {COLLECTION: (COLLECTION,)} if len(frames) > 1 else {}
+    layout = first | brief_layout(table, frame)
     cells = readable(frame, layout)
-    empty = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
-    for name in (names.METRIC, names.GAIN):
-        texts = cells.columns.get(name, ())
+    dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
+    for name in {names.METRIC, names.GAIN} & cells.columns.keys():
+        texts = cells.columns[name]
         if len(texts) > 1 and len({*texts}) == 1:
-            empty.add(name)
+            dropped.add(name)
             title = f"{title}, {texts[0]}" if name == names.METRIC else title
-    cells = cells.only([name for name in cells.columns if name not in empty])
     if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
-        cells = cells.only([name for name in cells.columns if name != names.TEAM])
-    cells, lost = fitted(cells, width)
-    lines = [line.rstrip() for line in aligned(cells, width)]
+        dropped.add(names.TEAM)
+    cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width)
+    lines = aligned(cells, width)
     limited = [parts for parts in layout.values() if len(parts) == 3]
     if bars and limited:
         lines = _with_bars(lines, frame[list(limited[0])], width)
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
-    head = textwrap.wrap(title, width)
-    return Shown(head, lines, below + textwrap.wrap(left_out(lost), width))
+    return Shown(textwrap.wrap(title, width), lines, below + textwrap.wrap(left_out(lost), width))
 
 
 def _with_bars(lines: list[str], limits: pd.DataFrame, width: int) -> list[str]:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from scorecube.report.tables import Table
 
-FEW = 30
-"""Rows of a short table."""
-
 
 @dataclass(frozen=True)
 class Question:
@@ -31,22 +28,26 @@ class Question:
     ----------
     text, short
         As a page shows it, and in few words.
-    analysis
-        That answers it.
+    analyses
+        That answer it: that of a card first, that of a chapter last.
     """
 
     text: str
-    analysis: str
     short: str
+    analyses: tuple[str, ...]
 
 
-LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "leaderboard", "Who leads?")
-DISCRIMINATION = Question("Which metrics discriminate best?", "bootstrap", "Which metric?")
-DIFFERENCE = Question("How large must a difference be?", "swap", "Which difference?")
-TOPICS = Question("How many topics are needed?", "design", "How many topics?")
-AGREEMENT = Question("Do metrics and gain settings agree?", "correlate", "Do metrics agree?")
-JUDGES = Question("Can a judge stand in for the truth?", "judges", "Which judge?")
-TEAMS = Question("Does leaving teams out change the results?", "teams", "And new teams?")
+LEADERBOARD = Question(
+    "Which systems lead, and what is a rank worth?", "Who leads?", ("board", "leaderboard")
+)
+DISCRIMINATION = Question(
+    "Which metrics discriminate best?", "Which metric?", ("swap", "maxt", "bootstrap")
+)
+DIFFERENCE = Question("How large must a difference be?", "Which difference?", ("swap",))
+TOPICS = Question("How many topics are needed?", "How many topics?", ("design",))
+AGREEMENT = Question("Do metrics and gain settings agree?", "Do metrics agree?", ("correlate",))
+TEAMS = Question("Does leaving teams out change the results?", "And new teams?", ("teams",))
+JUDGES = Question("Can a judge stand in for the truth?", "Which judge?", ("judges",))
 QUESTIONS = (LEADERBOARD, DISCRIMINATION, DIFFERENCE, TOPICS, AGREEMENT, TEAMS, JUDGES)
 
 
@@ -62,10 +63,8 @@ class Answer:
         The number, and its limits, which may be missing.
     form
         How the number is written without digits that follow from limits.
-    what
-        What the number is, as a heading.
-    clause
-        What follows the number in a sentence.
+    clause, what
+        What follows the number in a sentence, and what it is, as a heading.
     name
         A run that the number is of.
     """
@@ -119,30 +118,23 @@ class View:
         Of the analysis, and of its chapter.
     tables
         By name; the first is the default. Without any there is one of all values.
-    about
-        What was done, and how to read it.
+    about, reads
+        What was done and how to read it; how the figure is read.
     answers
-        By question: the first one's answers are sentences of terminals, all are on pages.
+        By question: the first one's are sentences of terminals, all are on pages.
     chapter
-        Question of its chapter, where it answers none.
+        Question of its chapter; by default the one that it answers.
     title
         Makes of the options what distinguishes two results.
-    figure, reads
-        Draws one result at one gain setting on a canvas; and how the figure is read.
-    in_axes
-        Draws the part of a figure of panels that has room in axes of the caller.
-    by_metric
-        Whether the figure is about one metric.
+    figure, by_metric
+        Draws one result at one gain setting on a canvas; whether it is about one metric.
     overview
         Draws the results of several collections.
-    if_few
-        Table that is the default where it has at most `FEW` rows.
     shown
         Tables that pages and terminals show; the first by default.
-    compute
-        Makes the result from a cube, for what is not stored.
-    page_result
-        The same for pages, from a cube and the name of its collection; None for none.
+    compute, page_result
+        Make the result from a cube, for what is not stored; for pages from a cube and the name of
+        its collection, None for none.
     """
 
     name: str
@@ -154,58 +146,41 @@ class View:
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     figure: Callable[[Any, xr.Dataset], None] | None = None
     reads: str = ""
-    in_axes: Callable[[Any, xr.Dataset], None] | None = None
     by_metric: bool = False
     overview: Callable[..., None] | None = None
-    if_few: str = ""
     shown: Sequence[str] = ()
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
 
     def __post_init__(self) -> None:
-        """Give a view without tables one of all values."""
+        """Set what follows from the rest."""
         if not self.tables:
             from scorecube.report.tables import Table, values
 
             object.__setattr__(self, "tables", {"values": Table("", "", make=values)})
-        if not self.shown:
-            object.__setattr__(self, "shown", (self.first_table,))
+        object.__setattr__(self, "shown", self.shown or (self.first_table,))
+        if self.chapter is None and self.answers:
+            answered = sorted(self.answers, key=lambda asked: self.name != asked.analyses[-1])
+            object.__setattr__(self, "chapter", answered[0])
 
     @property
     def first_table(self) -> str:
         """Name of the default table."""
         return next(iter(self.tables))
 
-    @property
-    def question(self) -> Question | None:
-        """The question of its chapter."""
-        questions = [*self.answers, *filter(None, [self.chapter])]
-        own = (question for question in questions if question.analysis == self.name)
-        return next(own, questions[0] if questions else None)
+    def find_table(self, name: str | None, attrs: Mapping[Any, Any] | None = None) -> Table:
+        """Return a table; for no name the first, or a paper's of a result with its settings.
 
-    def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> tuple[str, Table]:
-        """Return a table with its name; for no name the first, or `if_few` where it is short.
-
-        Of results that have the settings of a paper it is the paper's table.
-
-        Raises
-        ------
-        BadName
-            A table that does not exist.
+        Raises BadName: A table that does not exist.
         """
-        preset = results[0].attrs.get("preset") if results else None
-        if name is None and preset in self.tables:
-            name = str(preset)
-        few = self.tables.get(self.if_few)
-        if name is None and results and few and all(few.rows(each) <= FEW for each in results):
-            name = self.if_few
-        chosen = name or self.first_table
+        preset = str((attrs or {}).get("preset", ""))
+        chosen = name or (preset if preset in self.tables else self.first_table)
         if chosen not in self.tables:
             raise BadName(
                 f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}"
                 f"{did_you_mean(chosen, list(self.tables))}"
             )
-        return chosen, self.tables[chosen]
+        return self.tables[chosen]
 
 
 PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired", "paired")

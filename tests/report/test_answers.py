@@ -1,19 +1,23 @@
-"""One number in every channel: answers, tables, terminal, JSON, LaTeX, page."""
+"""One number in every channel: answers, tables, terminal, csv, JSON, LaTeX, Markdown, page, figure."""
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import LineCollection
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.report.readable import limited
+from scorecube.report.drawing import figure_label
 from scorecube.report.results import answers, median_of, view_of_result
 from scorecube.report.terminal import brief_layout, sentence, summaries
 from scorecube.report.views import Answer
@@ -22,6 +26,14 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 MOST_LINES = 34
+ALL = [entry.name for entry in registry.BUILT_IN]
+DRAWN = {
+    "leaderboard": ("systems", "mean"), "board": ("systems", "mean"), "swap": ("rates", "swap_rate"),
+    "stability": ("stability", "error_rate"), "correlate": ("metrics", "tau"),
+    "reliability": ("coefficients", "erho2"), "judges": ("agreement", "tau"),
+    "teams": ("variance", "variance_mean"),
+}  # fmt: skip
+"""Table and column whose numbers figures show, of tests of pairs their p-values."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +41,7 @@ def results(analysed_study: Path) -> dict[str, xr.Dataset]:
     """The latest result of each analysis of the first collection that has one."""
     study = sc.open_study(analysed_study)
     return {
-        kind: study[name].result(kind)
+        kind: study[name].result(kind).assign_attrs(collection=name)
         for kind in registry.names()
         for name in reversed(list(study))
         if study[name].result_attributes(kind)
@@ -40,31 +52,65 @@ def results(analysed_study: Path) -> dict[str, xr.Dataset]:
 def page(analysed_study: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("page") / "page.html"
     sc.report(str(analysed_study), str(path), collections=["small"])
-    return path.read_text()
+    return html.unescape(path.read_text())
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in registry.BUILT_IN])
-def test_answers_have_the_numbers_of_tables(results: dict[str, xr.Dataset], name: str) -> None:
-    result = results[name]
-    view = view_of_result(result)
-    numbers = {
-        float(value)
-        for table in view.tables
-        for column in sc.table(result, table).select_dtypes("number")
-        for value in sc.table(result, table)[column].dropna()
-    }
-    found = [answer for of in view.answers.values() for answer in of(result)]
-    assert found
-    for answer in found:
-        ends = (answer.value, answer.low, answer.high)
-        assert {end for end in ends if end is not None and not np.isnan(end)} <= numbers
+def all_answers(result: xr.Dataset) -> list[Answer]:
+    return [answer for of in view_of_result(result).answers.values() for answer in of(result)]
+
+
+def place_of(result: xr.Dataset, answer: Answer) -> tuple[str, str, int]:
+    """Return the table, the column and the row that hold the number of an answer."""
+    ends = [end for end in (answer.value, answer.low, answer.high) if end is not None]
+    for name in view_of_result(result).tables:
+        frame = sc.table(result, name)
+        numbers = frame.select_dtypes("number")
+        for column in numbers:
+            for row in np.flatnonzero(numbers[column] == answer.value):
+                of_row = numbers.iloc[row].tolist()
+                if all(np.isnan(end) or end in of_row for end in ends):
+                    return name, str(column), int(row)
+    raise AssertionError(f"no table has the numbers of {answer}")
+
+
+def plain(text: str) -> str:
+    """Return a number and its limits without what formats add."""
+    text = re.sub(r"\\(%)|\$-\$", lambda found: found[1] or "-", text)
+    return re.sub(r"--|\u2013", " to ", text).replace("%", "").replace("+", "")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_answers_are_numbers_of_tables_in_every_format(
+    scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset], name: str
+) -> None:
+    result, shown = results[name], dict[str, tuple[list[Any], list[Any]]]()
+    known = [answer for answer in all_answers(result) if np.isfinite(answer.value)]
+    assert known
+    for answer in known:
         assert answer.what
         assert answer.sentence.startswith(f"{answer.label}: ")
         assert not re.search(r"\bnan\b", answer.sentence)
+        number, limits = answer.number
+        assert f"{number} ({limits})" if limits else number in answer.sentence
+        table, column, row = place_of(result, answer)
+        if table not in shown:
+            words = ("show", analysed_study, name, "--table", table, "--format")
+            words = (*words, "json", "--collection", result.attrs["collection"])
+            records = json.loads(scorecube(*words).succeeded().stdout)
+            words = tuple("csv" if word == "json" else word for word in words)
+            shown[table] = records, [*csv.DictReader(io.StringIO(scorecube(*words).stdout))]
+        for rows in shown[table]:
+            assert float(rows[row][column]) == pytest.approx(answer.value, rel=1e-11)
+    table, column, _ = place_of(result, known[0])
+    number, limits = map(plain, known[0].number)
+    if limits and column in sc.table(result, table) and known[0].form != ",.0f":
+        whole = f"{number} ({limits})"
+        for text in (sc.latex, sc.markdown):
+            assert whole in plain(text(result, table, columns=[column]))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("name", [entry.name for entry in registry.BUILT_IN])
+@pytest.mark.parametrize("name", ALL)
 def test_terminals_show_a_table_and_one_sentence(
     results: dict[str, xr.Dataset], name: str, width: int
 ) -> None:
@@ -78,28 +124,79 @@ def test_terminals_show_a_table_and_one_sentence(
             view.tables[table], sc.table(result, table).assign(label="", n_topics=1)
         )
         assert {*re.split(r"  +", shown.table[0].strip())} <= {*known}  # none is broken
-    assert sentence([result]) == answers(result)[0].sentence
+    first = answers(result)[0]
+    assert sentence([result]) == first.sentence
+    if width == 120 and name != "judges":  # the truth ranks first
+        assert plain(first.number[0]) in plain("\n".join(lines))
 
 
-def test_the_leader_is_the_same_everywhere(
+@pytest.mark.parametrize("name", [name for name in ALL if name != "judges"])
+def test_pages_show_the_answers(results: dict[str, xr.Dataset], page: str, name: str) -> None:
+    for answer in all_answers(results[name])[:5]:
+        assert answer.sentence in page
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name: str) -> None:
+    result = results[name]
+    table, column = DRAWN.get(name, ("pairs", "p_value"))
+    frame = sc.table(result, table)
+    frame = frame[frame.get("metric", frame.get("metric_a")) == frame.iloc[0].get("metric", "AP")]
+    if "test" in frame:
+        frame = frame[frame["test"] == frame["test"].iloc[0]]
+    if "gain" in frame:
+        frame = frame[frame["gain"] == result["gain"].values[0]]
+    drawn = list[float]()
+    for axes in sc.figure(result).axes:
+        drawn += [value for line in axes.lines for value in np.ravel(line.get_xydata())]
+        lines = [each for each in axes.collections if isinstance(each, LineCollection)]
+        drawn += [value for each in lines for line in each.get_segments() for value in line.ravel()]
+        drawn += [float(t.get_text()) for t in axes.texts if t.get_text().startswith(".")]
+    numbers = frame[column].dropna().to_numpy() * (100 if name == "stability" else 1)
+    assert len(numbers)
+    if name == "reliability":  # at the topics at hand, read off a curve
+        numbers = numbers[frame["n_topics"] == result.attrs["n_topics"]]
+    far = [min(abs(value - number) for value in drawn) for number in numbers]
+    assert max(far) < (6e-4 if name in ("correlate", "reliability") else 1e-12)
+
+
+def test_the_leader_stands_on_the_card_and_in_the_json(
     scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset], page: str
 ) -> None:
-    result = results["leaderboard"]
-    (first, *_) = answers(result)
-    row = sc.table(result).iloc[0]
-    number, limits = limited(row["mean"], row["mean_low"], row["mean_high"])
-    assert (first.name, first.number) == (row["run"], (number, limits))
-    (shown,) = summaries([result], 120)
-    assert re.split(r"  +", shown.table[1].strip())[1::2][-1].startswith(number)
-    assert f"{number} ({limits})" in shown.table[1]
-    assert f"{number} ({limits.replace(' to ', '--')})" in sc.latex(result, columns=["run", "mean"])
-    assert f"{number} ({limits})" in sc.markdown(result, columns=["run", "mean"])
-    told = scorecube("show", analysed_study, "leaderboard", "--format", "json").succeeded().stdout
-    (record, *_) = json.loads(told)
-    assert [record[key] for key in ("run", "mean")] == [row["run"], pytest.approx(row["mean"])]
+    (first, *_) = answers(results["leaderboard"])
+    number, limits = first.number
     card = page[page.index('<p class="big">') :].partition("</div>")[0]
     assert f"{first.name} <small>{number} ({limits})</small>" in card
-    assert first.clause.replace("<", "&lt;") in card
+    assert first.clause in card
+    told = scorecube("show", analysed_study, "leaderboard", "--format", "json").succeeded().stdout
+    assert json.loads(told)[0]["run"] == first.name
+
+
+def test_the_card_on_topics_has_numbers_of_topics(page: str) -> None:
+    card = page[page.index("<h3>How many topics?</h3>") :].partition('<div class="card">')[0]
+    numbers = re.findall(r'class="big">([\d,]+) ', card)
+    assert numbers
+    assert "topics needed" in card
+    assert "E rho" not in card
+
+
+def test_digits_and_titles_are_those_that_are_asked_for(
+    scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset], tmp_path: Path
+) -> None:
+    row = sc.table(results["leaderboard"]).iloc[0]
+    words = ["show", analysed_study, "leaderboard", "--columns", "run,mean", "--digits", "4"]
+    shown = scorecube(*words, "--format", "latex").succeeded().stdout
+    ends = [f"{row[f'mean{end}']:.4f}" for end in ("", "_low", "_high")]
+    assert f"{ends[0]} ({ends[1]}--{ends[2]})" in shown
+    out = tmp_path / "figure.svg"
+    words = ["figure", analysed_study, "leaderboard", "--collection", "small", "--out", out]
+    scorecube(*words, "--top", "2", "--title", "What <leads>").succeeded()
+    text = out.read_text()
+    assert "What &lt;leads&gt;" in text
+    assert ["run" in text, *(f">{run}<" in text for run in sc.table(results["leaderboard"])["run"][:3])] == [True, True, True, False]  # fmt: skip
+    words = ["figure", analysed_study, "swap", "--collection", "small", "--top", "2", "--out", out]
+    assert "has no rows" in scorecube(*words).stderr
+    assert len(figure_label("x" * 500, 110)) == 110
 
 
 def test_answers_of_collections_are_medians() -> None:

@@ -27,8 +27,8 @@ MISSED = 1e-12
 """Relative tolerance, so that an interval of width 0 holds its own value."""
 VARIABLES = read_variables("""
     [metric gain]
-    change_mean | estimate | 1 | relative change of the mean score of an absent team
-    change | limits:change_mean | 1 | limit over teams (95 %)
+    change_mean | estimate | 1 .1% | relative change of the mean score of an absent team
+    change | limits:change_mean | 1 .1% | limit over teams (95 %)
     rank_change_mean | estimate | ranks | ranks that a run of such a team loses
     rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
     rank_change_largest | count | ranks | most ranks that a run loses

@@ -61,7 +61,7 @@ def show(
     columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
     top: options.Top = None,
     form: Annotated[Table, flag("--format", FORM)] = "text",
-    digits: Annotated[Optional[int], flag("--digits", DIGITS, min=0, max=15)] = None,
+    digits: Annotated[int | None, flag("--digits", DIGITS, min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
 ) -> None:

@@ -20,7 +20,6 @@ towards the lowest level; "auto", the default, gives each level its number.
 scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
 gains (scorecube list metrics says which) have the same scores in all of them."""
 COLUMNS = "Columns to show; intervals by names such as mean_limits and rank_set."
-DIGITS = "Decimals of numbers in text, Markdown and LaTeX."
 FORM = (
     "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
     "scorecube import removes; in json all labels are exact."
@@ -61,7 +60,7 @@ def show(
     columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
     top: options.Top = None,
     form: Annotated[Table, flag("--format", FORM)] = "text",
-    digits: Annotated[int | None, flag("--digits", DIGITS, min=0, max=15)] = None,
+    digits: Annotated[int | None, flag("--digits", "Decimals of numbers.", min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
 ) -> None:
@@ -118,11 +117,9 @@ def figure(
     check_figure_path(target)
     if kind == "bars" and by is None:
         raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
-    chosen, of = split(collection), split(metrics)
-    drawn = draw(open_study(study), analysis, chosen, gain, of, by, kind, top)
-    if title:
-        set_title(drawn, title)
-    write_figure(drawn, target)
+    opened, chosen, of = open_study(study), split(collection), split(metrics)
+    drawn = draw(opened, analysis, chosen, gain, of, by, kind, top)
+    write_figure(set_title(drawn, title), target)
 
 
 def report(

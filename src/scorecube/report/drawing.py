@@ -189,12 +189,14 @@ def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figur
     return canvas.close()
 
 
-def set_title(figure: Figure, title: str) -> None:
-    """Replace the title of a figure: that of its one panel, or that above all."""
-    if len(figure.axes) > 1 or figure.get_suptitle():
-        figure.suptitle(figure_label(title, LONGEST_TITLE), **ABOVE)
-    else:
-        figure.axes[0].set_title(figure_label(title, LONGEST_TITLE))
+def set_title(figure: Figure, title: str) -> Figure:
+    """Return a figure with another title, if it is not empty: of its one panel, or above all."""
+    title = figure_label(title, LONGEST_TITLE)
+    if title and (len(figure.axes) > 1 or figure.get_suptitle()):
+        figure.suptitle(title, **ABOVE)
+    elif title:
+        figure.axes[0].set_title(title)
+    return figure
 
 
 def level_lines(axes: Axes, levels: Mapping[float, str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scorecube import Swap
+from scorecube import Bootstrap, Swap
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.plan import Plan, make_plan
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 
 BASE = Swap(size=10)
@@ -43,25 +42,24 @@ def test_equal_plans_have_equal_digests(cube: xr.Dataset) -> None:
     assert first.digest != first.work_digest
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Swap(size=10, rule="s1"),
-        Swap(size=10, confidence=(0.9,)),
-        Swap(size=10, confidence=(0.8, 0.9, 0.95)),
-    ],
-)
-def test_ways_of_reading_the_counts_share_blocks_but_no_result(
-    cube: xr.Dataset, other: Swap
-) -> None:
-    assert plan(cube, other).work_digest == plan(cube).work_digest
-    assert plan(cube, other).digest != plan(cube).digest
+def test_ways_of_reading_the_counts_share_blocks_but_no_result(cube: xr.Dataset) -> None:
+    others = [plan(cube, trials=trials) for trials in (1, 31, 10**12)]
+    others += [plan(cube, replace(BASE, rule="s1")), plan(cube, replace(BASE, confidence=(0.9,)))]
+    assert {other.work_digest for other in others} == {plan(cube).work_digest}
+    assert len({other.digest for other in [*others, plan(cube)]}) == 6
 
 
-@pytest.mark.parametrize("trials", [1, 31, 10**12])
-def test_other_numbers_of_trials_share_blocks_but_no_result(cube: xr.Dataset, trials: int) -> None:
-    assert plan(cube, trials=trials).work_digest == plan(cube).work_digest
-    assert plan(cube, trials=trials).digest != plan(cube).digest
+def test_systems_and_groups_that_are_shared_are_in_the_digest(cube: xr.Dataset) -> None:
+    grouped = {"topic_group": ("topic", ["a", "b"] * 25)}
+    shared = [{"system": ("run", ["x", "x", "y", "z"])}, grouped]
+    digests = {plan(cube.assign_coords(of), Swap(size=1)).digest for of in ({}, *shared)}
+    assert len(digests) == 3
+    alone = cube.assign_coords(system=("run", list("wxyz")))
+    assert plan(alone).digest == plan(cube).digest
+
+
+def test_a_lazy_cube_has_the_digest_of_the_loaded_one(cube: xr.Dataset) -> None:
+    assert plan(cube.chunk({"run": 1})).digest == plan(cube).digest
 
 
 def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> None:
@@ -121,20 +119,12 @@ def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
     assert plan(cube, seed=seed).record()["seed"] == str(seed)
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64])
-def test_seeds_out_of_range_are_refused(cube: xr.Dataset, seed: int) -> None:
-    with pytest.raises(BadPlan, match=r"seed: expected a whole number from 0 to 2\*\*64 - 1"):
-        plan(cube, seed=seed)
-
-
-@pytest.mark.parametrize("value", [1.5, True, "2.5", 2.0])
-@pytest.mark.parametrize("name", ["seed", "trials"])
-def test_seeds_and_trials_of_another_type_are_refused(
-    cube: xr.Dataset, name: str, value: Any
-) -> None:
-    with pytest.raises(
-        BadPlan, match=rf"{name}: expected a whole number .*; found {re.escape(repr(value))}$"
-    ) as caught:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("seed", -1), ("seed", 2**64), ("seed", 1.5), ("seed", True), ("trials", 0), ("trials", 2.0)],
+)
+def test_seeds_and_trials_out_of_range_are_refused(cube: xr.Dataset, name: str, value: Any) -> None:
+    with pytest.raises(BadPlan, match=f"^{name}: expected .*; found {value}$") as caught:
         plan(cube, **{name: value})
     assert caught.value.option == name
 
@@ -152,11 +142,9 @@ def test_numbers_of_numpy_are_those_of_python(cube: xr.Dataset) -> None:
 @pytest.mark.parametrize(
     ("analysis", "text"),
     [
-        ("swap", r"expected an analysis with its options, such as Swap\(\); found 'swap'"),
         ("bootstrap", r"such as Bootstrap\(\); found 'bootstrap'"),
-        (Swap, r"such as Swap\(\); found the class Swap"),
+        (Bootstrap, r"such as Bootstrap\(\); found the class Bootstrap"),
         ("swop", r"such as Swap\(\); found 'swop'"),
-        (None, r"such as Swap\(\); found None"),
         ({"name": "swap"}, "found a dict"),
     ],
 )
@@ -165,30 +153,6 @@ def test_what_is_no_analysis_is_refused(cube: xr.Dataset, analysis: Any, text: s
         make_plan(cube, analysis, trials=10, seed=1)
 
 
-@pytest.mark.parametrize("trials", [0, -5])
-def test_no_trials_are_refused(cube: xr.Dataset, trials: int) -> None:
-    with pytest.raises(BadPlan, match="trials: expected a whole number of at least 1"):
-        plan(cube, trials=trials)
-
-
 def test_impossible_options_are_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(
-        BadPlan, match="disjoint samples of 26 topics need 52 topics, but there are only 50"
-    ):
+    with pytest.raises(BadPlan, match="26 topics need 52 topics, but there are only 50"):
         plan(cube, Swap(size=26))
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (
-            lambda cube: cube.rename(score="scores"),
-            "the cube has no variable 'score'; found scores",
-        ),
-        (lambda cube: cube.astype("int64"), "score has dtype int64"),
-        (lambda cube: cube.isel(topic=[0, 0, 1]), "the topic '001' is repeated in the cube"),
-    ],
-)
-def test_something_that_is_no_cube_is_refused(cube: xr.Dataset, change: Any, text: str) -> None:
-    with pytest.raises(BadInput, match=text):
-        plan(change(cube), Swap(size=1))

@@ -76,13 +76,12 @@ def rankings(judged: JudgedTable, confidence: float) -> Values:
     left_out = zip(truth.tables_left_out, judge.tables_left_out, strict=False)
     replicates = [tau(*map(above_by_cell, pair)) for pair in left_out]
     low, high = jackknife.limits(tau(*above), np.array(replicates), "atanh", confidence)
-    n_runs = len(truth.runs)
     return {
         "tau": tau(*above),
         "tau_low": low,
         "tau_high": high,
         "tau_ap": np.array([tau_ap(*ranks) for ranks in zip(*above, strict=True)]),
-        "n_pairs": np.full(len(low), n_runs * (n_runs - 1) // 2),
+        "n_pairs": np.full(len(low), len(truth.runs) * (len(truth.runs) - 1) // 2),
         "mean_truth": truth.means,
         "mean_judge": judge.means,
         "rank_truth": above[0] + 1,
@@ -147,18 +146,16 @@ def corrections(judged: JudgedTable, sizes: Sequence[int], confidence: float) ->
     They are (cell, size, run), and NaN for as many topics as there are, or more.
     """
     truth, judge, n_units = judged.truth, judged.judge, judged.truth.sizes.size
-    shape = len(truth.scores), len(sizes), len(truth.runs)
-    found = np.full((*shape, 4), np.nan)
+    found = np.full((len(truth.scores), len(sizes), len(truth.runs), 4), np.nan)
     for k, size in enumerate(sizes if judged.is_shared else ()):
         if size >= n_units:
             continue  # all of them are a size of their own
         labelled, others = np.split(judged.order, [size or n_units])
-        for cell, run in np.ndindex(shape[0], shape[2]):
+        for cell, run in np.ndindex(found.shape[0], found.shape[2]):
             h, f = truth.values[cell, run], judge.values[cell, run]
             further = [] if judged.further is None else [judged.further.values[cell, run]]
-            rest = np.concatenate([f[others], *further])
-            ends = truth.ranges[cell]
-            found[cell, k, run] = corrected_mean(h[labelled], f[labelled], rest, ends, confidence)
+            scores = h[labelled], f[labelled], np.concatenate([f[others], *further])
+            found[cell, k, run] = corrected_mean(*scores, truth.ranges[cell], confidence)
     names = ("corrected", "corrected_low", "corrected_high", "slope")
     return dict(zip(names, np.moveaxis(found, -1, 0), strict=True))
 

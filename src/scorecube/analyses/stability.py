@@ -5,7 +5,6 @@ Reference: Buckley and Voorhees 2000, "Evaluating evaluation measure stability",
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -62,7 +61,7 @@ class Stability(TwoSamples):
         below=1,
     )
 
-    def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         sizes, (n_cells, n_runs, _) = self.n_drawn(table), table.scores.shape
         better = np.zeros((n_cells, len(sizes), len(self.fuzziness), n_runs, n_runs), np.int64)
         for s, size in enumerate(sizes):

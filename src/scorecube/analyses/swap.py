@@ -8,8 +8,6 @@ document".
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -129,7 +127,7 @@ class Swap(TwoSamples):
         """Return the lower edges of bins, as they are written in decimals."""
         return np.array([float(k * Fraction(str(self.bin_width))) for k in range(n_bins)])
 
-    def block(self, table: Table, start: int, stop: int) -> Mapping[str, Part]:
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         sizes, n_runs, whole = self.n_drawn(table), len(table.runs), table.part_of is None
         n_bins = min(self.bins_needed(table), MOST_BINS) if self.bins == "auto" else self.bins
         shape = len(table.scores), len(sizes)
@@ -160,7 +158,7 @@ class Swap(TwoSamples):
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
                 same, _, opposite, _ = orders(counted)
                 order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)
-        n_pairs = math.comb(n_runs, 2)
+        n_pairs = n_runs * (n_runs - 1) // 2
         return {
             "counts": Sum(counts, most=n_pairs),
             "filled": Sum(filled, most=1),
@@ -170,8 +168,8 @@ class Swap(TwoSamples):
         }
 
     def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
-        comparisons = n_units * math.comb(len(table.runs), 2)
-        return bool((parts["counts"].sum(axis=(2, 3)) == comparisons).all())
+        n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
+        return bool((parts["counts"].sum(axis=(2, 3)) == n_units * n_pairs).all())
 
     def drawn(self, table: Table) -> xr.Dataset:
         if (chosen := self.share) == "none":

@@ -18,8 +18,6 @@ from scorecube.kernels.swap import count_and_swaps, orders
 from scorecube.statistics.batches import rate_limits
 from scorecube.statistics.required_difference import Required, required_differences, share_beyond
 
-Swap = Any
-"""The record of options."""
 VARIABLES = read_variables("""
     [metric gain size bin]
     count | count/i | comparisons | pairs and trials whose first difference lies in the bin
@@ -68,7 +66,7 @@ class Curve:
     tau: FloatArray
 
 
-def curve_of(swap: Swap, counts: IntArray) -> Curve:
+def curve_of(swap: Any, counts: IntArray) -> Curve:
     """Return the curve of the counts of a block, int64 (cell, size, batch, code)."""
     total = counts.sum(axis=2)
     count, swaps = count_and_swaps(total, swap.rule == "s1")
@@ -78,7 +76,7 @@ def curve_of(swap: Swap, counts: IntArray) -> Curve:
     return Curve(count, swaps, required, share, (same - opposite).sum(-1) / count.sum(-1))
 
 
-def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
+def make_result(swap: Any, table: Table, totals: Totals) -> xr.Dataset:
     """Return the labelled result."""
     curve = curve_of(swap, totals["counts"])
     left_out = [curve_of(swap, arrays["counts"]) for arrays in totals.left_out]
@@ -103,7 +101,7 @@ def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
     return table.dataset(VARIABLES, values | {"relative_difference": relative}, coords, attrs)
 
 
-def of_trials(swap: Swap, table: Table, curve: Curve, totals: Totals) -> dict[str, Any]:
+def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str, Any]:
     """Return what is known of trials: rates by bin with limits over trials, samples, tau."""
     total = orders(totals["counts"].sum(axis=2))
     by_batch = count_and_swaps(np.moveaxis(totals["counts"], 2, 0), swap.rule == "s1")
@@ -135,7 +133,7 @@ def of_trials(swap: Swap, table: Table, curve: Curve, totals: Totals) -> dict[st
     }
 
 
-def of_levels(swap: Swap, table: Table, curve: Curve, left_out: list[Curve]) -> dict[str, Any]:
+def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> dict[str, Any]:
     """Return required differences and the shares that reach them, by level of confidence.
 
     Limits over topics are of the smooth curve, and the estimates at edges of bins are between them.

@@ -88,8 +88,6 @@ class TwoSamples(Analysis):
         if n_runs < 2 or n < 2:
             found = f"{counted(n_runs, 'run')} and {counted(n, 'topic')}"
             raise BadPlan(f"{self.name} needs 2 runs and 2 topics, found {found}")
-        if isinstance(self.size, Sequence) and len(self.size) > MOST_SIZES:
-            raise BadPlan(f"{len(self.size)} sample sizes; use 1 to {MOST_SIZES}", option="size")
         if self.sampling != "replacement" and needed > n:
             raise BadPlan(
                 f"{self.sampling} samples of {largest} topics need {needed} topics, but there are "

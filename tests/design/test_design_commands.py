@@ -38,21 +38,6 @@ def test_sizes_of_a_variance(scorecube: Cli) -> None:
     assert 0.8 <= power < 0.81
 
 
-@pytest.mark.parametrize(
-    ("words", "topics"),
-    [
-        ("--min-diff 0.15 --systems 10 --alpha 0.05 --beta 0.2 --method anova --mode sakai", 62),
-        ("--min-diff 0.15 --method anova --mode exact", 63),
-        ("--width 0.15 --method ci", 63),
-        ("--width 0.15 --method ci --mode sakai", 63),
-        ("--variance 0.0471 --min-diff 0.15 --method t", 35),
-    ],
-)
-def test_every_method_and_mode(scorecube: Cli, words: str, topics: int) -> None:
-    (row,) = records(scorecube, "design", *VARIANCE, *words.split())
-    assert row["topics"] == topics
-
-
 def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     asked = ["--metrics", "Q,AP", "--min-diff", "0.2", "--mode", "sakai"]
     rows = records(scorecube, "design", finished_study, *asked)
@@ -69,18 +54,6 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     assert len(records(scorecube, "design", finished_study, *fewer)) == 3
     one = ["--top-runs", "1", "--metrics", "Q", "--gains", "auto", "--collections", "small"]
     assert len(records(scorecube, "design", finished_study, *one)) == 1
-
-
-def test_widths_of_variances(scorecube: Cli) -> None:
-    rows = records(scorecube, "wcw", "--variance", "0.0368,0.0824", "--topics", "10..200")
-    assert list(rows[0]) == ["route", "variance", "systems", "alpha", "beta", "topics", "width"]
-    assert [row["topics"] for row in rows] == [*range(10, 201)] * 2
-    found = {(row["variance"], row["topics"]): round(row["width"], 4) for row in rows}
-    assert (found[0.0368, 50], found[0.0824, 50]) == (0.1534, 0.2296)
-    routes = ["--topics", "50", "--route", "ci,anova-tool,anova-exact"]
-    rows = records(scorecube, "wcw", "--variance", "0.1144", *routes)
-    assert [round(row["width"], 4) for row in rows] == [0.2705, 0.268, 0.2699]
-    assert [row["systems"] for row in rows] == [None, 10, 10]
 
 
 @pytest.mark.parametrize("words", ["design", "wcw", "design --curves tools"])

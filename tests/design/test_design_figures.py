@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
-from scorecube.design import topic_set_size, wcw
+from scorecube.design import topic_set_size
 from scorecube.design.power import tool_noncentrality
 from scorecube.report.design_curves import noncentrality_curves, tool_curves
 from scorecube.report.drawing import drawn
@@ -53,15 +53,6 @@ def test_figure_2_of_s2(mode: str) -> None:
         )
         # The curves are surrogates of each other (S2 section 3): at most two topics or 2 % apart.
         assert (np.abs(ys(anova) - ys(intervals)) <= np.maximum(2, 0.02 * ys(intervals))).all()
-
-
-def test_figure_3_of_s2() -> None:
-    for variances in ([0.0471, 0.1145], [0.0824, 0.0368], [0.0779], [0.1144, 0.0193]):
-        result = wcw(variances, route="anova-tool")
-        for line, variance in zip(sc.figure(result).axes[0].get_lines(), variances, strict=True):
-            assert line.get_label() == f"variance {variance:.4g}"
-            np.testing.assert_array_equal(xs(line), range(10, 201))
-            np.testing.assert_array_equal(ys(line), result["width"].sel(variance=variance))
 
 
 @pytest.mark.parametrize("method", ["anova", "t", "ci"])

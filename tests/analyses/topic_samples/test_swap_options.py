@@ -16,8 +16,8 @@ from scorecube import Stability, Swap
 from scorecube.analyses.table import make_table
 from scorecube.kernels.random.draws import Sampling
 from scorecube.names import Purpose
-from scorecube.workflow.api import analyse, table
-from tests.analyses.topic_samples.papers import paper_swap, stated_bins
+from scorecube.workflow.api import analyse
+from tests.analyses.topic_samples.papers import stated_bins
 from tests.analyses.topic_samples.test_swap_closed_form import make_cube
 from tests.analyses.topic_samples.test_swap_oracle import (
     Case,
@@ -96,11 +96,3 @@ def test_a_difference_of_exactly_the_fuzzy_share_is_no_tie() -> None:
     assert int(result["second_better"].sum()) == 1
     turned = analyse_given(cube, Stability(size=1), [[[1], [0]]])
     assert int(turned["equal"].sum()) == 1
-
-
-def test_tables_tell_the_support() -> None:
-    cube = make_cube([[0.05, 0.10, 0.00, 0.15], [0.00, 0.00, 0.10, 0.00]])
-    trials = [[[0], [3]], [[1], [2]], [[3], [0]], [[3], [1]]]
-    row = table(analyse_given(cube, paper_swap(size=1), trials)).iloc[0]
-    assert row["required_difference"] == 0.15
-    assert (row["support"], round(row["max_difference"], 9), row["size"]) == (0.15, 0.15, 1)

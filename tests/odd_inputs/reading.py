@@ -111,7 +111,7 @@ def describe(cube: xr.Dataset) -> str:
 @cache
 def bomb(length: int = 1 << 27) -> bytes:
     """Return a gzip file that decompresses to 1,000 times its size."""
-    packed, zeros = io.BytesIO(), bytes(1 << 20)
+    packed, zeros = io.BytesIO(), b" " * (1 << 20)
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
         for _ in range(length >> 20):
             file.write(zeros)

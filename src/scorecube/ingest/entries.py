@@ -142,11 +142,5 @@ def is_path(value: Any) -> bool:
 
 
 def package_of(value: Any) -> str:
-    """Return the package that defines the type of an object.
-
-    Examples
-    --------
-    >>> package_of({})
-    'builtins'
-    """
+    """Return the package that defines the type of an object."""
     return type(value).__module__.partition(".")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import io
 import os
 import shlex
 import unicodedata
@@ -15,25 +16,16 @@ from scorecube.errors import BadInput
 
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MAGIC = b"\x1f\x8b"
-"""First bytes of a gzip file."""
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+"""First bytes of files."""
 LARGEST = 2**31
 """Bytes of a file, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
 """Decompressed bytes that any gzip file may have; above, the most for each compressed byte."""
 CHUNK = 2**24
-PARQUET = b"PAR1"
-"""First bytes of a Parquet file."""
-NOT_TEXT = "not a text file in UTF-8 (zero bytes in it); save it as UTF-8"
-PACKED = (
-    (257, b"ustar"),
-    (0, b"PK\3\4"),
-    (0, b"BZh"),
-    (0, b"\xfd7zXZ\0"),
-    (0, b"\x28\xb5\x2f\xfd"),
-    (0, b"7z\xbc\xaf"),
-)
-"""Where the mark of a packed file stands, and the mark: tar, zip, bzip2, xz, zstd, 7z."""
+PACKED = (b"PK\3\4", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
+"""First bytes of zip, bzip2, xz, zstd and 7z."""
+TAR = slice(257, 262)
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
@@ -47,12 +39,13 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
         if "\0" in text:
             raise BadInput(f"{text!r} is not a path: it has a zero byte in it")
         if os.path.isdir(text):
-            part = sorted(file for file in Path(text).iterdir() if file.is_file())
-            part = [file for file in part if not file.name.startswith(".")]
+            part = [file for file in Path(text).iterdir() if not file.name.startswith(".")]
         elif os.path.exists(text):
-            part = [Path(text)]
+            files.append(Path(text))  # perhaps a pipe
+            continue
         else:
-            part = sorted(Path(match) for match in glob.glob(text) if os.path.isfile(match))
+            part = list(map(Path, glob.glob(text)))
+        part = sorted(file for file in part if file.is_file())
         if not part:
             lacks = not (os.path.lexists(text) or glob.has_magic(text))
             problem = f"no such file or folder ({what})" if lacks else f"found no {what}"
@@ -64,38 +57,42 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 
 
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a file, decompressed if it is gzip, without a byte order mark.
+    """Return the content of a text file, decompressed if it is gzip, without a byte order mark.
 
     path: The file; it is opened once, so that it may be a pipe.
     may_be_empty: Whether a file without content is valid.
-    Raises BadInput: A file that cannot be read, is empty, packed or too large, or is truncated,
-        damaged or suspicious gzip.
+    Raises BadInput: A file that cannot be read, is empty, packed, binary or too large, or is
+        truncated, damaged or suspicious gzip.
     """
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1)
-        if content.startswith(MAGIC):
+        if content.startswith(GZIP):
             content = _decompressed(content, path)
     except EOFError:
         raise BadInput("the gzip file is cut off; copy it again", path) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise BadInput(f"the gzip file is damaged: {error}", path) from None
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
-    except ValueError as error:  # a zero byte in the path
-        raise BadInput(f"cannot be read: {error}", path) from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        reason = getattr(error, "strerror", None) or error
+        raise BadInput(f"cannot be read: {reason}", path) from None
     if len(content) > LARGEST:
         raise BadInput(f"the file has more than {LARGEST:,} bytes; divide it", path)
+    if content.startswith(PACKED) or content[TAR] == b"ustar":
+        is_inspect = Path(path).suffix == ".eval"
+        how = f" (inspect log dump {shlex.quote(Path(path).name)} > log.json)" if is_inspect else ""
+        text = f"is packed, and not by gzip alone: unpack it{how}, then name the files in it"
+        raise BadInput(text, path)
+    if b"\0" in content[:1000]:
+        raise BadInput("not a text file in UTF-8 (zero bytes in it); save it as UTF-8", path)
     content = content.removeprefix(BYTE_ORDER_MARK)
-    if not content.strip() and not may_be_empty:
+    if not may_be_empty and not content.strip():
         raise BadInput("the file is empty", path)
     return content
 
 
 def _decompressed(content: bytes, path: PathLike) -> bytes:
     """Return the content of a gzip file; refuse one that is made to exhaust memory."""
-    import io
-
     largest = min(LARGEST, max(UNCHECKED, HIGHEST_RATIO * len(content)))
     parts, length = [], 0
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -105,8 +102,7 @@ def _decompressed(content: bytes, path: PathLike) -> bytes:
             if length > largest:
                 raise BadInput(
                     f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, or "
-                    "to more than "
-                    f"{LARGEST:,} bytes; if it is valid, decompress or divide it",
+                    f"to more than {LARGEST:,} bytes; if it is valid, decompress or divide it",
                     path,
                 )
     return b"".join(parts)
@@ -118,7 +114,6 @@ def read_text(path: PathLike) -> str:
     Raises BadInput: As of `read_bytes`; content that is not text in UTF-8.
     """
     content = read_bytes(path)
-    refuse_binary(content, path)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
@@ -139,42 +134,28 @@ def read_text(path: PathLike) -> str:
 def refuse_unprintable(
     text: str, what: str, path: PathLike | None = None, line: int | None = None
 ) -> None:
-    """Refuse a name with control characters, or one that is no valid text.
+    """Refuse a name with control characters, or one that is no valid text (BadInput).
 
-    text: The name; blanks of other scripts and unassigned characters are allowed.
-    what: What it names, for the message.
-    path, line: Where it stands.
-    Raises BadInput: The name with its first such character.
+    what: What it names, for the message. Blanks of other scripts and unassigned characters are
+        allowed.
     """
     if text.isprintable():
         return
-    bad = next((letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs")), None)
-    if bad is not None:
-        kind = "control character" if unicodedata.category(bad) == "Cc" else "invalid character"
-        raise BadInput(f"the {what} {text!r} has the {kind} {bad!r} in it; remove it", path, line)
-
-
-def refuse_binary(content: bytes, path: PathLike) -> None:
-    """Refuse what is no text (BadInput): archives, other compressions, 16 bits."""
-    if any(content[start : start + len(mark)] == mark for start, mark in PACKED):
-        how = ""
-        if Path(path).suffix == ".eval":
-            how = f" (inspect log dump {shlex.quote(Path(path).name)} > log.json)"
-        raise BadInput(
-            f"is packed, and not by gzip alone: unpack it{how}, then name the files in it", path
-        )
-    if b"\0" in content[:1000]:
-        raise BadInput(NOT_TEXT, path)
+    kinds = {"Cc": "control character", "Cs": "invalid character"}
+    for letter in text:
+        if kind := kinds.get(unicodedata.category(letter)):
+            problem = f"the {what} {text!r} has the {kind} {letter!r} in it; remove it"
+            raise BadInput(problem, path, line)
 
 
 def is_parquet(path: PathLike) -> bool:
     """Return whether the first bytes of a file are those of Parquet; a pipe is not looked into."""
-    if not Path(path).is_file():
-        return False
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as file:
             return file.read(len(PARQUET)) == PARQUET
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

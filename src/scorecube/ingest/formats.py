@@ -29,13 +29,7 @@ def register_format(added: Format) -> None:
 
 
 def layouts() -> dict[str, str]:
-    """Return the names of all formats, with their content in a few words.
-
-    Examples
-    --------
-    >>> layouts()["nev"]
-    'output of NTCIREVAL, one file a run'
-    """
+    """Return the names of all formats, with their content in a few words."""
     return BUILT_IN | {name: added.about for name, added in _registered.items()}
 
 
@@ -74,34 +68,18 @@ def read_collections(
 ) -> Reading:
     """Read files of per-topic scores that other tools computed, of one or several collections.
 
-    Parameters
-    ----------
-    paths
-        Files of one format, plain or gzip.
-    layout
-        Name of the format, see `layouts`; ``auto`` detects it from the content.
-    metric
-        Name of the metric where a file does not name it, else the only metric to read, by its name
-        here or in the tool.
-    transpose
-        Matrices have runs down and topics across.
-    chosen
-        Role (run, topic, collection, seed, score or topic_group) -> its column, of tables with
+    paths: Files of one format, plain or gzip.
+    layout: Name of the format, see `layouts`; ``auto`` detects it from the content.
+    metric: Name of the metric where a file does not name it, else the only metric to read, by its
+        name here or in the tool.
+    transpose: Matrices have runs down and topics across.
+    chosen: Role (run, topic, collection, seed, score or topic_group) -> its column, of tables with
         named columns.
-
-    Returns
-    -------
-    reading
-        The scores, and what was read as what. Metrics of other tools have the names of this package
-        where they mean the same.
-
-    Raises
-    ------
-    BadInput
-        All problems of all files with file and line; files of an unknown format, or of several
-        formats.
-    BadPlan
-        An unknown layout; options that do not apply to it; two matrices of one metric.
+    Returns reading: The scores, and what was read as what. Metrics of other tools have the names of
+        this package where they mean the same.
+    Raises BadInput: All problems of all files with file and line; files of an unknown format, or of
+        several formats.
+    Raises BadPlan: An unknown layout; options that do not apply to it; two matrices of one metric.
     """
     from scorecube.ingest.scores import Scores, collect, refuse_other_matrices, scores_of_frame
 

@@ -24,31 +24,27 @@ def read_run_labels(path: PathLike) -> RunLabels:
         with two teams or systems.
     """
     words = [header_word(cell) for cell in table_of_text(read_text(path), path).header]
-    if words.count("system") != 1:
-        return RunLabels(read_labels(path, "run", "team"), None)
-    systems = read_labels(path, "run", "system", all_named=False)
-    return RunLabels(read_labels(path, "run", "team") if "team" in words else None, systems)
+    has_systems = words.count("system") == 1
+    teams = read_labels(path, "run", "team") if "team" in words or not has_systems else None
+    return RunLabels(teams, read_labels(path, "run", "system") if has_systems else None)
 
 
 def read_topic_groups(path: PathLike) -> dict[str, str]:
     """Read a CSV file with the columns topic and topic_group, which may be empty."""
-    return read_labels(path, "topic", "topic_group", all_named=False)
+    return read_labels(path, "topic", "topic_group")
 
 
-def read_labels(path: PathLike, of: str, kind: str, *, all_named: bool = True) -> dict[str, str]:
-    """Read the columns of a name and its label; refuse a name without one, or leave it out."""
+def read_labels(path: PathLike, of: str, kind: str) -> dict[str, str]:
+    """Read the columns of a name and its label, which only a team must have."""
     labels: dict[str, str] = {}
     word = kind.removeprefix(f"{of}_")
     for line, (name, label) in columns_of(path, (of, kind)):
         refuse_unprintable(name, of, path, line)
         refuse_unprintable(label, word, path, line)
-        if not name or not (label or not all_named):
-            which = f"the {of} or the {word} is" if all_named else f"the {of} is"
-            raise BadInput(f"{which} missing", path, line)
+        if not name or (kind == "team" and not label):
+            which = f"the {of} or the {word}" if kind == "team" else f"the {of}"
+            raise BadInput(f"{which} is missing", path, line)
         if label and labels.setdefault(name, label) != label:
-            raise BadInput(
-                f"{of} {name!r} has two {word}s: {label!r} here and {labels[name]!r} before",
-                path,
-                line,
-            )
+            two = f"{label!r} here and {labels[name]!r} before"
+            raise BadInput(f"{of} {name!r} has two {word}s: {two}", path, line)
     return labels

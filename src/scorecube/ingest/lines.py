@@ -10,7 +10,7 @@ import numpy as np
 
 from scorecube.collection.judgements import SPARE, Texts
 from scorecube.errors import BadInput
-from scorecube.ingest.files import PathLike, read_bytes, refuse_binary, refuse_unprintable
+from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
 
 NEWLINE = 10
 IS_BLANK = np.zeros(256, bool)
@@ -31,7 +31,6 @@ def field_lines(path: PathLike, *, may_be_empty: bool = False) -> Iterator[tuple
 def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     """Return the content of a file of lines (BadInput for one that is no text)."""
     content = read_bytes(path, may_be_empty=may_be_empty)
-    refuse_binary(content, path)
     return content if b"\n" in content else content.replace(b"\r", b"\n")
 
 
@@ -85,13 +84,9 @@ def numbered_topics(
     topics: Sequence[bytes], path: PathLike, numbers: Sequence[int]
 ) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
     """Return topics in order of first appearance, and the index of each line's topic."""
+    first = dict(zip(reversed(topics), reversed(numbers), strict=True))
     number_of = {topic: k for k, topic in enumerate(dict.fromkeys(topics))}
-    labels = []
-    for topic in number_of:
-        try:
-            labels.append(label_text(topic, "topic", path))
-        except BadInput:
-            label_text(topic, "topic", path, numbers[topics.index(topic)])
+    labels = [label_text(topic, "topic", path, first[topic]) for topic in number_of]
     return labels, np.fromiter(map(number_of.__getitem__, topics), np.int32, len(topics))
 
 
@@ -106,31 +101,24 @@ def finish(
     """Return numbers as trec_eval reads them (BadInput for others and NaN)."""
     try:
         found = np.fromiter(map(float, values), np.float64, len(values))
-        if (
-            not np.isnan(found).any()
-            and not (is_finite and np.isinf(found).any())
-            and not _has_marks(values)
-        ):
-            return found
     except (TypeError, ValueError, OverflowError):
-        pass
-    for value, line in zip(values, numbers, strict=True):
+        found = np.full(len(values), np.nan)
+    # Texts may be spelled as numbers of Python, which trec_eval does not read.
+    fields = values if len(values) and type(values[0]) is bytes else []
+    is_plain = not np.isnan(found).any() and not (is_finite and np.isinf(found).any())
+    if is_plain and b"_" not in b"".join(fields) and not any(isinstance(v, str) for v in values):
+        return found
+    for k, (value, line) in enumerate(zip(values, numbers, strict=True)):
         number = number_in(value)
         if number is None or (is_finite and math.isinf(number)):
             raise BadInput(f"{what} {shown(value)!r} is not a number", path, line)
-    return np.array([number_in(value) for value in values], np.float64)
-
-
-def _has_marks(values: Sequence[Any]) -> bool:
-    """Return whether numbers may be spelled as those of Python, which trec_eval does not read."""
-    if len(values) and type(values[0]) is bytes:  # all are fields of a file
-        return b"_" in b" ".join(values)
-    return any(isinstance(value, str) for value in values)
+        found[k] = number
+    return found
 
 
 def number_in(value: Any) -> float | None:
     """Return the number in a field or an object; None for other content."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    text = shown(value) if isinstance(value, bytes | str) else value
     if isinstance(text, str) and (not text.isascii() or "_" in text):
         return None
     try:

@@ -15,7 +15,7 @@ from typing import Any
 
 from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike, bare_name
-from scorecube.ingest.scores import SCORE, Scores, scores_of, wanted_measures
+from scorecube.ingest.scores import SCORE, Scores, scores_of_rows
 from scorecube.ingest.source import File
 from scorecube.ingest.tables import is_score
 
@@ -41,23 +41,14 @@ def _scores(
     """
     if not rows:
         raise BadInput("no samples", path)
-    measures = dict.fromkeys(str(row["metric"]) for _, row in rows)
-    names, others = wanted_measures(measures, metric, str)
-    kept = [(line, row) for line, row in rows if row["metric"] in names]
-    labels = {role: [row[role] for _, row in kept] for role in rows[0][1] if role != SCORE}
-    for role, cells in labels.items():
-        if kept and all(cell in (None, "") for cell in cells):
+    columns: dict[str, Any] = {role: [row[role] for _, row in rows] for role in rows[0][1]}
+    for role, cells in columns.items():
+        if role != SCORE and all(cell in (None, "") for cell in cells):
             hint = "; give samples_df the columns EvalModel + EvalTask + SampleSummary"
             raise BadInput(f"no {role} in any sample{hint if role == 'run' else ''}", path)
     unread = sorted(name for name in set(fields) if not re.fullmatch(used, name))
-    return scores_of(
-        labels,
-        {"": [row[SCORE] for _, row in kept]},
-        path,
-        [line for line, _ in kept],
-        notes=[f"not read: {', '.join(unread)}"] if unread else [],
-        others=others,
-    )
+    notes = [f"not read: {', '.join(unread)}"] if unread else []
+    return scores_of_rows(columns, metric, str, path, [line for line, _ in rows], notes=notes)
 
 
 def _samples(file: File) -> list[Row]:
@@ -71,13 +62,7 @@ def _fields(samples: Iterable[Row]) -> list[str]:
 
 
 def task_of(path: PathLike) -> str:
-    """Return the task in the name of a file of lm-evaluation-harness, without the date at its end.
-
-    Examples
-    --------
-    >>> task_of("out/org__a/samples_gsm8k_2026-11-25T13-15-30.134994.jsonl")
-    'gsm8k'
-    """
+    """Return the task in the name of a file of lm-evaluation-harness, without its date."""
     name = re.sub(r"\.(jsonl|json)$", "", bare_name(path)).removeprefix("samples_")
     return re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name)
 

@@ -12,14 +12,7 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.measure_names import from_pyterrier, from_trec_eval, metric_of_file
 from scorecube.ingest.roles import PYTERRIER_RUN, SCORES, Taken, header_word, take_columns
-from scorecube.ingest.scores import (
-    SCORE,
-    Scores,
-    categories,
-    collections_of,
-    scores_of,
-    wanted_measures,
-)
+from scorecube.ingest.scores import SCORE, Scores, collections_of, scores_of, scores_of_rows
 from scorecube.ingest.tables import DECIMAL_COMMA, Table, numbers_of
 
 ORDER = ("run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", SCORE)
@@ -56,26 +49,20 @@ def read_long(
     is_pyterrier = table.path is None or header_word(taken.named("run")) == PYTERRIER_RUN
     name_of = label or (from_pyterrier if is_pyterrier else from_trec_eval)
     columns, at = table.columns, taken.at
-    labels: dict[str, Any] = {
-        role: columns[at[role][0]] for role in at if role not in (SCORE, "collection", "metric")
-    }
+    labels = {role: columns[at[role][0]] for role in at if role not in (SCORE, "collection")}
     if "collection" in at:
         labels["collection"] = collections_of([columns[k] for k in at["collection"]])
     if "metric" in at:
-        measures = categories(columns[at["metric"][0]])
-        names, others = wanted_measures(measures.unique().tolist(), metric, name_of)
-        kept = np.isin(measures, list(names))
-        labels["metric"] = [names[measure] for measure in measures[kept]]
-        labels |= {role: _rows(labels[role], kept) for role in labels if role != "metric"}
-        values = {"": _rows(columns[at[SCORE][0]], kept)}
-        lines = np.asarray(table.lines)[kept]
+        labels[SCORE] = columns[at[SCORE][0]]
         said, notes = _said(taken, {}), _notes(taken, taken.unread)
-        return scores_of(labels, values, table.path, lines, taken=said, notes=notes, others=others)
+        return scores_of_rows(
+            labels, metric, name_of, table.path, table.lines, taken=said, notes=notes
+        )
     metrics, unread = _metrics(taken, columns, metric if label is None else None, name_of, table)
-    others = []
-    if label is not None:
-        wanted, others = wanted_measures([taken.header[k] for k in metrics], metric, label)
-        metrics = {k: name for k, name in metrics.items() if taken.header[k] in wanted}
+    others = sorted(metrics.values())
+    if label is not None and metric is not None:
+        named = {k: (taken.header[k], name) for k, name in metrics.items()}
+        metrics = {k: name for k, name in metrics.items() if metric in named[k]}
         if not metrics:
             raise BadInput(f"no score of {metric}; there are {', '.join(others)}", table.path)
     notes = [
@@ -91,13 +78,8 @@ def read_long(
         table.lines,
         taken="" if label else _said(taken, metrics),
         notes=notes + _notes(taken, unread),
-        others=others,
+        others=[name for name in others if name not in metrics.values()],
     )
-
-
-def _rows(cells: Any, kept: Any) -> Any:
-    """Return some of the cells of a column."""
-    return cells[kept] if hasattr(cells, "dtype") else [cells[k] for k in np.flatnonzero(kept)]
 
 
 def _metrics(

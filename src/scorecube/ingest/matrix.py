@@ -78,13 +78,7 @@ def read_matrix(
 
 
 def numbered(what: str, count: int) -> list[str]:
-    """Return labels of topics, or of runs, from 1 on.
-
-    Examples
-    --------
-    >>> numbered("topic", 10)[:2], numbered("run", 2)
-    (['01', '02'], ['run1', 'run2'])
-    """
+    """Return labels of topics, or of runs, from 1 on."""
     return [f"{what if what == 'run' else ''}{k:0{len(str(count))}}" for k in range(1, count + 1)]
 
 

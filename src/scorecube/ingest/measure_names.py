@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from scorecube.errors import BadName
 from scorecube.ingest.files import PathLike, bare_name
@@ -108,13 +109,7 @@ def from_ir_measures(measure: str) -> str:
 
 
 def from_pyterrier(measure: str) -> str:
-    """Return the name here of a measure of trec_eval or ir_measures, as PyTerrier has them.
-
-    Examples
-    --------
-    >>> [from_pyterrier(measure) for measure in ("map", "ndcg_cut_10", "nDCG@10", "R@100", "AP@10")]
-    ['AP', 'nDCG@10', 'nDCG@10', 'Recall@100', 'map_cut_10']
-    """
+    """Return the name here of a measure of trec_eval or ir_measures, as PyTerrier has them."""
     name = from_trec_eval(measure)
     return from_ir_measures(measure) if name == measure else name
 
@@ -124,11 +119,6 @@ def from_gdeval(measure: str) -> str:
 
     Its nDCG has gains of 2**level - 1; its ERR divides by 2**4 for every highest level, as
     ``ERR(form=exp2)`` only if the highest level is 4.
-
-    Examples
-    --------
-    >>> [from_gdeval(measure) for measure in ("ndcg@20", "err@20")]
-    ['gdeval:nDCG@20', 'gdeval:ERR@20']
     """
     name, _, cutoff = measure.partition("@")
     return f"gdeval:{'nDCG' if name == 'ndcg' else 'ERR'}@{cutoff}"
@@ -158,14 +148,9 @@ def canonical(label: str) -> str:
         return ""
 
 
+@cache
 def is_measure(name: str) -> bool:
-    """Return whether a name is that of a measure here, of trec_eval or of ranx.
-
-    Examples
-    --------
-    >>> [is_measure(name) for name in ("AP", "P_10", "gm_map", "map@100", "BM25", "401")]
-    [True, True, True, True, False, False]
-    """
+    """Return whether a name is that of a measure here, of trec_eval or of ranx."""
     shapes = (NO_MEASURES, NDEVAL, RANX)
     is_of_tool = from_trec_eval(name) != name or any(shape.fullmatch(name) for shape in shapes)
     return is_of_tool or bool(canonical(name))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -15,6 +14,7 @@ from scorecube.collection.teams import listed
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.ingest.cubes import LOGGER, Notify, cubes_of, only_cube
+from scorecube.ingest.entries import RANX, package_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.long import read_long
 from scorecube.ingest.measure_names import (
@@ -32,7 +32,7 @@ from scorecube.ingest.scores import (
     collect,
     refuse_other_matrices,
     scores_of,
-    wanted_measures,
+    scores_of_rows,
 )
 from scorecube.ingest.tables import is_frame, table_of_frame
 
@@ -43,20 +43,6 @@ FORMS = (
     "{run: records with query_id, measure and value} (ir_measures), a data frame with a row "
     "for each score, or a DataArray or Dataset with the dims run and topic"
 )
-RANX, IR_MEASURES = "ranx", "ir_measures"
-Row = tuple[str, str, str, Any]
-"""Run, topic, measure and value."""
-
-
-def package_of(value: Any) -> str:
-    """Return the package that defines the type of an object.
-
-    Examples
-    --------
-    >>> package_of({})
-    'builtins'
-    """
-    return type(value).__module__.partition(".")[0]
 
 
 def read_objects(
@@ -95,9 +81,7 @@ def read_objects(
     if all(isinstance(value, Mapping) for value in values):
         return collect([scores_of_nested(scores)])
     if all(map(_are_records, values)):
-        rows = [(str(run), *_record(item, run)) for run, part in scores.items() for item in part]
-        measures = [row for row in rows if not IR_COUNTS.fullmatch(row[2])]
-        return collect([_scores_of_rows(measures or rows, from_ir_measures)])
+        return collect([_scores_of_records(scores)])
     kinds = ", ".join(sorted({type(value).__name__ for value in values}))
     raise BadInput(f"scores hold {kinds}; expected {FORMS}; means have no topics", option="scores")
 
@@ -152,7 +136,7 @@ def _scores_of_matrix(metric: str, frame: pd.DataFrame) -> Scores:
 
 def _label(metric: Any) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    is_measure_object = package_of(metric) == IR_MEASURES and not isinstance(metric, Iterable)
+    is_measure_object = package_of(metric) == "ir_measures" and not isinstance(metric, Iterable)
     return from_ir_measures(str(metric)) if is_measure_object else str(metric)
 
 
@@ -166,7 +150,7 @@ def scores_of_nested(
     Raises BadInput: Another form; names of metrics on no level, or on several; no score of the
         metric.
     """
-    rows: list[Row] = []
+    rows: list[tuple[Any, ...]] = []
     for first, middle in scores.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
@@ -186,40 +170,26 @@ def scores_of_nested(
             "metric"
         )
     (of,) = holding
-    run, topic = (k for k in range(3) if k != of)
-    if of:
-        rows = [row for row in rows if not NO_MEASURES.fullmatch(row[of])]
-    rows = [(row[run], row[topic], row[of], row[3]) for row in rows]
-    return _scores_of_rows(rows, from_trec_eval, metric, path)
+    roles = ["run", "topic"]
+    roles.insert(of, "metric")
+    columns = dict(zip((*roles, SCORE), zip(*rows, strict=True), strict=True))
+    counts = NO_MEASURES if of else None
+    return scores_of_rows(columns, metric, from_trec_eval, path, counts=counts)
 
 
-def _scores_of_rows(
-    rows: list[Row],
-    label: Callable[[str], str],
-    metric: str | None = None,
-    path: PathLike | None = None,
-) -> Scores:
-    """Return scores that are given one by one."""
+def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Scores:
+    """Return the scores of records of query_id, measure and value by run."""
+    rows: list[tuple[Any, ...]] = []
+    for run, records in runs.items():
+        for record in records:
+            if not isinstance(record, tuple | list) or len(record) != 3:
+                what = "is not a record of query_id, measure and value"
+                raise BadInput(f"run {run!r} holds {record!r}, which {what}")
+            rows.append((run, record[0], str(record[1]), record[2]))
     if not rows:
         raise BadInput(NO_SCORES, option="scores")
-    kept, others = wanted_measures(dict.fromkeys(row[2] for row in rows), metric, cache(label))
-    if not kept:
-        raise BadInput(f"no score of {metric}; there are {', '.join(others)}")
-    rows = [row for row in rows if row[2] in kept]
-    runs, topics, measures, values = zip(*rows, strict=True)
-    labels = {"run": runs, "topic": topics, "metric": [kept[measure] for measure in measures]}
-    return scores_of(labels, {"": values}, path, others=others)
-
-
-def _record(record: Any, run: object) -> tuple[str, str, Any]:
-    """Return topic, measure and value of a record."""
-    try:
-        topic, measure, value = record
-    except (TypeError, ValueError):
-        raise BadInput(
-            f"run {run!r} holds {record!r}, which is not a record of query_id, measure and value"
-        ) from None
-    return str(topic), str(measure), value
+    columns = dict(zip(("run", "topic", "metric", SCORE), zip(*rows, strict=True), strict=True))
+    return scores_of_rows(columns, None, from_ir_measures, counts=IR_COUNTS)
 
 
 def _of_ranx(scores: Any) -> Any:
@@ -227,20 +197,19 @@ def _of_ranx(scores: Any) -> Any:
     runs = [scores] if package_of(scores) == RANX else scores
     if isinstance(runs, list | tuple) and all(package_of(run) == RANX for run in runs):
         runs = {getattr(run, "name", None): run for run in runs}
-    if not isinstance(runs, Mapping) or not any(package_of(v) == RANX for v in runs.values()):
+    if not isinstance(runs, Mapping) or all(package_of(run) != RANX for run in runs.values()):
         return scores
-    dictionaries = {}
-    for name, run in runs.items():
-        by_metric = getattr(run, "scores", None) if package_of(run) == RANX else run
-        if not by_metric or not name:
-            raise BadInput(
-                f"{kind_of(run)} of ranx without a name or without scores of topics; call "
-                "ranx.evaluate(qrels, run, metrics) first and pass the Run "
-                "objects, or evaluate runs here: sc.read_rankings(runs, qrels)",
-                option="scores",
-            )
-        dictionaries[name] = {str(metric): dict(values) for metric, values in by_metric.items()}
-    return dictionaries
+    if not all(name and getattr(run, "scores", None) for name, run in runs.items()):
+        raise BadInput(
+            "a Run of ranx has no name, or no scores of topics; call ranx.evaluate(qrels, run, "
+            "metrics) first and pass the Run objects, or evaluate runs here: "
+            "sc.read_rankings(runs, qrels)",
+            option="scores",
+        )
+    return {
+        name: {str(metric): dict(values) for metric, values in run.scores.items()}
+        for name, run in runs.items()
+    }
 
 
 @overload
@@ -349,15 +318,13 @@ def _labelled(scores: Any, runs: Iterable[Any] | None, topics: Iterable[Any] | N
             f"scores are arrays, which have no labels; add {missing}=[...]: names of the rows "
             "are runs, of the columns topics"
         )
-    index, columns = list(map(str, runs)), list(map(str, topics))
+    axes = list(map(str, runs)), list(map(str, topics))
     frames = {}
     for metric, values in by_metric.items():
-        shape = np.shape(values)
-        if shape != (len(index), len(columns)):
-            raise BadInput(
-                f"the array of {metric} has the shape {shape}; expected runs x topics, "
-                f"({len(index)}, {len(columns)})"
-            )
-        frame = pd.DataFrame(values, index, columns)
+        try:
+            frame = pd.DataFrame(values, *axes)
+        except ValueError as error:
+            problem = f"the array of {metric} is not of runs x topics: {error}"
+            raise BadInput(problem, option="scores") from None
         frames[metric] = frame.rename_axis(index=names.RUN, columns=names.TOPIC)
     return frames

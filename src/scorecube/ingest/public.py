@@ -6,10 +6,9 @@ import logging
 import os
 import re
 import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import xarray as xr
@@ -26,8 +25,7 @@ TIMEOUT_SECONDS = 30
 REGISTRY: Any = files("scorecube").joinpath("data/public.toml")
 
 
-@dataclass(frozen=True)
-class PublicFile:
+class PublicFile(NamedTuple):
     """One score matrix, topics down: path at the source, metric, SHA-256 sum of its bytes."""
 
     path: str
@@ -35,9 +33,11 @@ class PublicFile:
     sha256: str
 
 
-@dataclass(frozen=True)
-class PublicCollection:
-    """Facts about a public collection that are known before it is fetched."""
+class PublicCollection(NamedTuple):
+    """Facts about a public collection that are known before it is fetched.
+
+    facts: Source, licence, paper to cite and other facts, as in the attributes of the cube.
+    """
 
     name: str
     title: str
@@ -45,7 +45,6 @@ class PublicCollection:
     commit: str
     licence: str
     facts: dict[str, str]
-    """Source, licence, paper to cite and other facts, as in the attributes of the cube."""
     runs: int
     topics: int
     files: tuple[PublicFile, ...]
@@ -67,25 +66,18 @@ def public_collections() -> dict[str, PublicCollection]:
     """
     content = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))
     collections = {}
-    for name, facts in content["collections"].items():
-        source = content["sources"][facts["source"]]
-        licence = content["licences"][source["licence"]]
-        said = {
-            "source": f"{facts['source']} @ {source['commit']}",
-            "licence": f"{source['licence']} ({licence['address']}). {licence['asks']}",
-            "cite": source["cite"],
-        } | ({"note": facts["note"]} if "note" in facts else {})
-        matrices = tuple(PublicFile(**entry) for entry in facts["files"])
+    for name, entry in content["collections"].items():
+        repository, source = entry["source"], content["sources"][entry["source"]]
+        licence, commit = source["licence"], source["commit"]
+        terms = content["licences"][licence]
+        facts = {"source": f"{repository} @ {commit}"}
+        facts["licence"] = f"{licence} ({terms['address']}). {terms['asks']}"
+        facts["cite"] = source["cite"]
+        facts |= {"note": entry["note"]} if "note" in entry else {}
+        matrices = tuple(PublicFile(**file) for file in entry["files"])
+        sizes = entry["runs"], entry["topics"]
         collections[name] = PublicCollection(
-            name,
-            facts["title"],
-            facts["source"],
-            source["commit"],
-            source["licence"],
-            said,
-            facts["runs"],
-            facts["topics"],
-            matrices,
+            name, entry["title"], repository, commit, licence, facts, *sizes, matrices
         )
     return collections
 
@@ -133,7 +125,6 @@ def fetch_files(name: str) -> list[Path]:
         cannot be written. Complete files are kept.
     """
     import pooch
-    from requests import RequestException
 
     collections = public_collections()
     if name not in collections:
@@ -150,32 +141,35 @@ def fetch_files(name: str) -> list[Path]:
         base_url=f"{address.rstrip('/')}/{version}/",
         registry={file.path: f"sha256:{file.sha256}" for file in known.files},
     )
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
     pooch.get_logger().setLevel(logging.WARNING)  # callers report the download
-    paths = []
-    for file in known.files:
-        url = store.get_url(file.path)
-        try:
-            paths.append(Path(store.fetch(file.path, downloader=downloader)))
-        except RequestException as error:
-            if (response := error.response) is not None:
-                response.close()  # pooch leaves its connection open
-                reason = f"the server answered with status {response.status_code}"
-            else:
-                reason = f"no connection ({type(error).__name__})"
-            raise FetchFailed(
-                f"{url}: cannot be fetched: {reason}; {ADDRESS_VARIABLE} names a mirror that has "
-                "ADDRESS/<repository>/<commit>/<path>"
-            ) from None
-        except ValueError as error:
-            sums = re.search("but got ([0-9a-f]+)", str(error))
-            raise FetchFailed(
-                f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 "
-                f"{sums[1] if sums else error}, expected {file.sha256}"
-            ) from None
-        except OSError as error:
-            raise FetchFailed(
-                f"{folder}: cannot be written: {error.strerror or error}; choose a folder with "
-                f"{CACHE_VARIABLE}"
-            ) from None
-    return paths
+    return [_fetched(store, file) for file in known.files]
+
+
+def _fetched(store: Any, file: PublicFile) -> Path:
+    """Return the local path of a file that is fetched if it is missing or damaged."""
+    import pooch
+    from requests import RequestException
+
+    url = store.get_url(file.path)
+    try:
+        downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
+        return Path(store.fetch(file.path, downloader=downloader))
+    except RequestException as error:
+        problem = f"no connection ({type(error).__name__})"
+        if (response := error.response) is not None:
+            response.close()  # pooch leaves its connection open
+            problem = f"the server answered with status {response.status_code}"
+        problem = (
+            f"{url}: cannot be fetched: {problem}; {ADDRESS_VARIABLE} names a mirror that has "
+        )
+        problem += "ADDRESS/<repository>/<commit>/<path>"
+    except ValueError as error:
+        sums = re.search("but got ([0-9a-f]+)", str(error))
+        problem = (
+            f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 "
+            f"{sums[1] if sums else error}, expected {file.sha256}"
+        )
+    except OSError as error:
+        problem = f"{store.path}: cannot be written: {error.strerror or error}; choose a folder "
+        problem += f"with {CACHE_VARIABLE}"
+    raise FetchFailed(problem)

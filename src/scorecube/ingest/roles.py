@@ -83,11 +83,6 @@ def chosen_columns(columns: ColumnOptions) -> dict[str, str]:
     """Return the chosen columns by role.
 
     Raises TypeError: Another argument.
-
-    Examples
-    --------
-    >>> chosen_columns({"run_column": "model_id", "topic_column": None})
-    {'run': 'model_id'}
     """
     if others := columns.keys() - {f"{role}_column" for role in CHOSEN}:
         raise TypeError(f"unexpected argument {min(others)!r}")

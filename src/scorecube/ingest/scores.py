@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -147,16 +149,44 @@ def collections_of(columns: Sequence[Any]) -> Any:
     return coded(codes[numbers], unique)
 
 
-def wanted_measures(
-    measures: Iterable[str], metric: str | None, label: Callable[[str], str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the name here of each measure that is wanted, and the names of the others.
+def scores_of_rows(
+    columns: Mapping[str, Any],
+    metric: str | None,
+    label: Callable[[str], str],
+    path: PathLike | None = None,
+    lines: Any = (),
+    *,
+    counts: re.Pattern[str] | None = None,
+    **facts: Any,
+) -> Scores:
+    """Return the scores of rows that name their measures.
 
-    metric: The only one, by its name here or in the tool; None for all.
+    columns: Role -> cells, or the only label; with ``metric``, measures of a tool, and ``score``.
+    metric: The only metric to read, by its name here or in the tool; None for all.
+    label: Measure of the tool -> its name here, or the tool's own name where the names here mean
+        something else.
+    path, lines, facts: As of `scores_of`.
+    counts: Measures that are read only on request.
     """
-    named = {measure: label(measure) for measure in measures}
-    kept = {measure: name for measure, name in named.items() if metric in (None, measure, name)}
-    return kept, sorted({named[measure] for measure in named if measure not in kept})
+    measures = categories(columns["metric"])
+    named = {measure: label(measure) for measure in measures.categories}
+    wanted = {measure: name for measure, name in named.items() if metric in (None, measure, name)}
+    others = sorted({named[measure] for measure in named if measure not in wanted})
+    if metric is None and counts is not None:
+        wanted = {name: wanted[name] for name in wanted if not counts.fullmatch(name)} or wanted
+    kept = np.isin(measures, list(wanted))
+    labels = {role: _rows(cells, kept) for role, cells in columns.items()}
+    labels["metric"] = [wanted[measure] for measure in measures[kept]]
+    values = {"": labels.pop(SCORE)}
+    numbers = np.asarray(lines)[kept] if len(lines) else ()
+    return scores_of(labels, values, path, numbers, others=others, **facts)
+
+
+def _rows(cells: Any, kept: Any) -> Any:
+    """Return some of the cells of a column, or its only label."""
+    if isinstance(cells, str | np.ndarray | pd.Categorical):
+        return cells if isinstance(cells, str) else cells[kept]
+    return list(compress(cells, kept))
 
 
 def refuse_several(collections: Sequence[str]) -> None:

@@ -280,20 +280,27 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def columns_of(path: PathLike, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of some columns of a CSV file (BadInput without one)."""
+def columns_of(
+    path: PathLike, names: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the cells of some columns of a CSV file (BadInput without one).
+
+    optional: Columns whose cells are empty where the file does not have them.
+    """
     table = table_of_text(read_text(path), path)
     words = [header_word(cell) for cell in table.header]
-    if any(words.count(header_word(name)) != 1 for name in names):
-        *before, last = names
-        problem = " once each" if set(map(header_word, names)) <= set(words) else ""
+    wanted = [header_word(name) for name in names]
+    if any(words.count(word) != 1 for word in wanted):
+        once = " once each" if set(wanted) <= set(words) else ""
         raise BadInput(
-            f"the header must have the columns {', '.join(before)} and {last}{problem}; found "
-            f"{','.join(table.header)[:200]}",
+            f"the header must have the columns {', '.join(names[:-1])} and {names[-1]}{once}; "
+            f"found {','.join(table.header)[:200]}",
             path,
             table.line,
         )
-    cells = [table.columns[words.index(header_word(name))] for name in names]
+    wanted += map(header_word, optional)
+    empty = [""] * len(table.lines)
+    cells = [table.columns[words.index(word)] if word in words else empty for word in wanted]
     for line, *row in zip(table.lines, *cells, strict=True):
         yield line, [cell.strip() for cell in row]
 

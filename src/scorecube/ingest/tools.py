@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest import logs
@@ -26,7 +26,7 @@ from scorecube.ingest.measure_names import (
 )
 from scorecube.ingest.objects import scores_of_nested
 from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, SCORES, header_word
-from scorecube.ingest.scores import Scores, scores_of, wanted_measures
+from scorecube.ingest.scores import SCORE, Scores, scores_of_rows
 from scorecube.ingest.source import BUILT_IN, LONG, MATRIX, NUMBERS, File, Format
 from scorecube.ingest.tables import is_json, is_score
 
@@ -38,29 +38,45 @@ BASELINE = " (rel to. "
 """In the name of a run that was compared with a baseline, whose numbers are differences."""
 
 
-def _one_run(
-    parse: Callable[[str], Row | None],
-    label: Callable[[str], str],
-    *,
-    extensions: str,
-    counts: re.Pattern[str] | None = None,
-    advice: str = "",
-) -> Read:
-    """Return the reader of files of one run, a score a line; lines of ``all`` topics are left out.
+class OneRun(NamedTuple):
+    """A format whose files hold one run, a score a line; lines of ``all`` topics are left out.
 
-    parse: Line -> row, or None for a line without a score (ValueError for another line).
+    parse: Line -> topic, measure and value, or None for a line without a score (ValueError for
+        another line).
     label: Measure of the tool -> its name here, or the tool's own name where the names here mean
         something else.
     extensions: Regular expression of file name extensions that are not part of a run's name.
     counts: Measures that are read only on request.
-    advice: What to do about a file that has nothing but means.
+    n_first: Number of scores from which the format is detected.
     """
 
-    def read(file: File, metric: str | None) -> Scores:
-        run, lines, rows, n_means = "", list[int](), list[Row](), 0
+    parse: Callable[[str], Row | None]
+    label: Callable[[str], str]
+    extensions: str
+    counts: re.Pattern[str] | None = None
+    n_first: int = 2
+
+    def fits(self, file: File) -> bool:
+        """Return whether the first lines are of this format."""
+        n_scores = 0
+        for line in file.lines:
+            try:
+                row = self.parse(line.strip())
+            except ValueError:
+                return False
+            if row and row[1] != RUNID:
+                n_scores += 1
+                if not is_score(row[2]) or n_scores == self.n_first:
+                    return is_score(row[2])
+        return n_scores > 0
+
+    def read(self, file: File, metric: str | None) -> Scores:
+        """Return the scores of a file."""
+        run, n_means = "", 0
+        lines, rows = list[int](), list[Row]()
         for number, line in enumerate(file.text.split("\n"), 1):
             try:
-                row = parse(line.strip()) if line.strip() else None
+                row = self.parse(line.strip()) if line.strip() else None
             except ValueError as error:
                 raise BadInput(str(error), file.path, number) from None
             if row and row[:2] == (ALL, RUNID):
@@ -73,78 +89,41 @@ def _one_run(
             elif row:
                 lines.append(number)
                 rows.append(row)
-        if n_means and not rows:
-            raise BadInput(f"only means over all topics; {advice}", file.path)
-        measures = list(dict.fromkeys(row[1] for row in rows))
-        kept = [name for name in measures if metric or not (counts and counts.fullmatch(name))]
-        names, others = wanted_measures(kept, metric, label)
-        if not names:
-            there = ", ".join(others if metric else sorted(measures))
-            there = f"; there are {there}" if there else ""
-            raise BadInput(f"no scores of {metric or 'topics'} in the file{there}", file.path)
-        wanted = [k for k, row in enumerate(rows) if row[1] in names]
-        topics, of, values = zip(*(rows[k] for k in wanted), strict=True)
-        labels = {
-            "run": run or re.sub(rf"\.({extensions})$", "", bare_name(file.path)),
-            "topic": topics,
-            "metric": [names[measure] for measure in of],
-        }
-        lines = [lines[k] for k in wanted]
-        others = others if metric else []
-        return scores_of(labels, {"": values}, file.path, lines, others=others)
-
-    return read
+        if not rows:
+            text = "only means over all topics; run the tool with -q to get scores of topics"
+            raise BadInput(text if n_means else "no scores in the file", file.path)
+        topics, measures, values = zip(*rows, strict=True)
+        run = run or re.sub(rf"\.({self.extensions})$", "", bare_name(file.path))
+        columns = {"run": run, "topic": topics, "metric": measures, SCORE: values}
+        found = scores_of_rows(columns, metric, self.label, file.path, lines, counts=self.counts)
+        if not len(found.frame):
+            there = f"there are {', '.join(found.others)}"
+            raise BadInput(f"no scores of {metric} in the file; {there}", file.path)
+        return found
 
 
 def _trec_eval_line(line: str) -> Row:
     fields = line.split()
     if fields[0] == RUNID and len(fields) >= 3:
         return ALL, RUNID, " ".join(fields[2:])
-    if len(fields) != 3:
+    if len(fields) != 3 or is_score(fields[0]) or header_word(fields[0]) in ROLES["topic"]:
         raise ValueError(
             f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: measure topic value"
         )
     return fields[1], fields[0], fields[2]
 
 
-def _is_trec_eval(file: File) -> bool:
-    if any(fields[:2] == [RUNID, ALL] for fields in file.fields):
-        return True
-    word = header_word(file.fields[0][0])
-    return word not in ROLES["topic"] and all(
-        len(fields) == 3 and not is_score(fields[0]) and is_score(fields[2])
-        for fields in file.fields[:2]
-    )
-
-
-def _ir_measures_fields(line: str) -> list[str]:
-    """Return the fields of a line of text or JSON of ir_measures; none for a line of neither."""
-    if not line.startswith("{"):
-        return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    if any(header_word(key) in RUNS for key in record):
-        return []  # a long table
-    return [str(record[key]) for key in ("query_id", "measure", "value") if key in record]
-
-
-def _is_ir_measures_line(fields: list[str]) -> bool:
-    """Return whether a line has topic, measure and value, or measure and value of a mean."""
-    if len(fields) not in (2, 3) or not IR_SHAPE.fullmatch(fields[-2]):
-        return False
-    # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
-    return is_score(fields[-1]) and (len(fields) == 2 or not is_measure(fields[0]))
-
-
 def _ir_measures_line(line: str) -> Row:
-    fields = _ir_measures_fields(line)
-    if len(fields) == 2 and _is_ir_measures_line(fields):
-        raise ValueError("only means over all topics; run ir_measures with --by_query (-q)")
-    if len(fields) != 3 or not IR_SHAPE.fullmatch(fields[1]):
-        what = f"{fields[1]!r} is not a measure" if len(fields) == 3 else repr(line[:40])
-        raise ValueError(f"{what}; a line of ir_measures -q has topic, measure and value")
+    fields = line.split("\t") if "\t" in line else line.split()
+    if line.startswith("{"):
+        record = json.loads(line) if line.endswith("}") else {}
+        if any(header_word(name) in RUNS for name in record):
+            raise ValueError("a table with a column of runs")
+        fields = [str(record.get(name, "")) for name in ("query_id", "measure", "value")]
+    fields = [field.strip() for field in ([ALL, *fields] if len(fields) == 2 else fields)]
+    # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
+    if len(fields) != 3 or not IR_SHAPE.fullmatch(fields[1]) or is_measure(fields[0]):
+        raise ValueError(f"{line[:40]!r}; a line of ir_measures -q has topic, measure and value")
     return fields[0], fields[1], fields[2]
 
 
@@ -155,16 +134,6 @@ def _nev_line(line: str) -> Row | None:
     if len(fields) != 3 or not re.fullmatch(r".+=", fields[1]):
         raise ValueError(f"{line[:60]!r} is not a line of NTCIREVAL; expected topic measure= value")
     return fields[0], fields[1].removesuffix("="), fields[2]
-
-
-def _is_nev(file: File) -> bool:
-    for line in file.lines:
-        try:
-            if _nev_line(line):
-                return True
-        except ValueError:
-            break
-    return False
 
 
 def _gdeval(label: Callable[[str], str]) -> Read:
@@ -260,40 +229,21 @@ def _is_nested(file: File) -> bool:
     )
 
 
-trec_eval = _one_run(
-    _trec_eval_line,
-    from_trec_eval,
-    extensions="txt|eval|out|trec_eval",
-    counts=NO_MEASURES,
-    advice="run trec_eval with -q to get scores of topics",
-)
-ir_measures = _one_run(
-    _ir_measures_line,
-    from_ir_measures,
-    extensions="txt|tsv|eval|out|jsonl",
-    counts=IR_COUNTS,
-    advice="no topic of the run is judged",
-)
-nev = _one_run(_nev_line, from_ntcireval, extensions="nev")
-
-
-def _is_ir_measures(file: File) -> bool:
-    lines = (_ir_measures_fields(line.strip()) for line in file.lines[:2])
-    return all(map(_is_ir_measures_line, lines))
-
-
-OF_A_RUN = (trec_eval, ir_measures, nev)
+TREC_EVAL = OneRun(_trec_eval_line, from_trec_eval, "txt|eval|out|trec_eval", NO_MEASURES)
+IR_MEASURES = OneRun(_ir_measures_line, from_ir_measures, "txt|tsv|eval|out|jsonl", IR_COUNTS)
+NEV = OneRun(_nev_line, from_ntcireval, "nev", n_first=1)
+OF_A_RUN = ("trec_eval", "ir_measures", "nev")
 FORMATS = {
-    name: Format(name, BUILT_IN[name], fits, read, frozenset(options), read in OF_A_RUN)
+    name: Format(name, BUILT_IN[name], fits, read, frozenset(options), name in OF_A_RUN)
     for name, fits, read, options in (
         (MATRIX, lambda file: is_matrix(file.rows), _matrix(header=True), ["transpose"]),
         (NUMBERS, lambda file: is_headerless(file.rows), _matrix(header=False), ["transpose"]),
         (LONG, _is_table, _read_table, ["chosen"]),
         ("ndeval", _has_header_of(NDEVAL), _gdeval(str), []),
         ("gdeval", _has_header_of(GDEVAL), _gdeval(from_gdeval), []),
-        ("trec_eval", _is_trec_eval, trec_eval, []),
-        ("ir_measures", _is_ir_measures, ir_measures, []),
-        ("nev", _is_nev, nev, []),
+        ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read, []),
+        ("ir_measures", IR_MEASURES.fits, IR_MEASURES.read, []),
+        ("nev", NEV.fits, NEV.read, []),
         ("pytrec_eval", _is_nested, _read_nested, []),
         ("every_eval_ever", logs.is_every_eval_ever, logs.read_every_eval_ever, []),
         ("lm_eval", logs.is_lm_eval, logs.read_lm_eval, []),

@@ -18,9 +18,9 @@ from scorecube.workflow.api import analyse
 
 DRAWS = {
     "two_samples": ("topic_counts",),
-    "pairs": ("bootstrap_samples",),
-    "randomisation": ("sign_columns",),
-    "tukey": ("null_ranges",),
+    "maxima": ("bootstrap_samples",),
+    "resampling": ("sign_columns",),
+    "joint_tests": ("null_ranges",),
     "unpaired": ("topic_counts",),
     "teams": ("random_subset",),
 }

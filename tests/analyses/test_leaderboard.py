@@ -1,12 +1,13 @@
-"""Leaderboards and boards: plain Python as oracle, the same bits however they are cut, forms of cubes, groups, bags, direction, refusals."""
+"""Leaderboards and boards: plain Python as oracle, direction, groups, bags, boards of a study, and what is refused."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,16 +17,18 @@ from scipy.stats import rankdata
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.max_statistics import n_varied
+from scorecube.analyses.plan import make_plan
+from scorecube.analyses.step_down import varying_units
 from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.intervals import Sample, mean_limits
-from scorecube.statistics.rank_sets import competition_ranks
-from scorecube.testing import simulate_cube
 from tests.oracles import boards
 from tests.oracles.step_down import groups
 from tests.oracles.varied_pairs import adjusted
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
 
 TRIALS, SEED, FEW = 199, 4, 8
 SIZES = {"code": 14, "news": 9, "web": 26}
@@ -148,24 +151,6 @@ def test_a_board_of_one_collection_is_its_leaderboard() -> None:
     np.testing.assert_array_equal(board["mean_rank"][0, 0, :3], leaderboard["rank"][0, 0, :3])
 
 
-FORMS: dict[str, Callable[[xr.Dataset], xr.Dataset]] = {
-    "transposed": lambda cube: cube.transpose("topic", "run", "gain", "metric"),
-    "reversed": lambda cube: cube.isel(run=slice(None, None, -1), topic=slice(None, None, -1)),
-    "lazy": lambda cube: cube.chunk({"topic": 5}),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_form_of_a_cube_does_not_matter(form: str) -> None:
-    cube = simulate_cube(n_runs=6, seed=3)
-    expected, found = (
-        sc.analyse(each, sc.Leaderboard(baseline="team02-run1"), trials=99, seed=1)
-        for each in (cube, FORMS[form](cube))
-    )
-    for name in expected.data_vars:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=str(name))
-
-
 def test_smaller_scores_lead_where_they_are_better() -> None:
     scores = scores_of("web")
     up = sc.analyse(cube_of(1 - scores), sc.Leaderboard(baseline="c"), trials=99, seed=1)
@@ -174,31 +159,6 @@ def test_smaller_scores_lead_where_they_are_better() -> None:
     for name in ("rank", "rank_low", "rank_high", "group_first", "wins", "losses", "p_baseline"):
         np.testing.assert_array_equal(up[name], down[name], err_msg=name)
     np.testing.assert_allclose(down["difference"], -up["difference"], atol=1e-12)
-
-
-def test_repetitions_count_by_their_mean() -> None:
-    scores = scores_of("web")
-    cube = cube_of(scores[:6]).assign_coords(system=("run", ["x", "x", "y", "y", "z", "z"]))
-    by_system = sc.analyse(cube, sc.Leaderboard(), trials=99, seed=1)
-    means = cube_of(scores[:6].reshape(3, 2, -1).mean(axis=1), runs=["x", "y", "z"])
-    by_mean = sc.analyse(means, sc.Leaderboard(), trials=99, seed=1)
-    np.testing.assert_array_equal(by_system["groups"], by_mean["groups"])
-    for name in by_mean.drop_vars("groups").data_vars:
-        np.testing.assert_allclose(by_system[name], by_mean[name], atol=1e-7, err_msg=str(name))
-    assert any("2 repetitions" in note for note in by_system.attrs["warnings"])
-
-
-def test_groups_of_equal_size_count_as_their_means() -> None:
-    chance = np.random.default_rng(1)
-    scores = chance.random((5, 60)) * 0.5 + 0.1 * np.arange(5)[:, np.newaxis]
-    labels = [f"g{k % 20:02d}" for k in range(60)]
-    grouped = cube_of(scores).assign_coords(topic_group=("topic", labels))
-    means = np.stack([scores[:, [k, k + 20, k + 40]].mean(axis=1) for k in range(20)], axis=1)
-    found = sc.analyse(grouped, sc.Leaderboard(), trials=199, seed=1)
-    expected = sc.analyse(cube_of(means), sc.Leaderboard(), trials=199, seed=1)
-    for name in ("mean", "mean_low", "mean_high", "rank_low", "rank_high"):
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-6, err_msg=name)
-    assert found.attrs["n_topics"] == 60
 
 
 def test_a_board_draws_the_groups_of_each_collection() -> None:
@@ -235,8 +195,8 @@ def test_topics_that_differ_are_counted_within_a_unit() -> None:
     z = np.asarray(chance.integers(-3, 4, (200, 15)) * 1000.0, np.float64)
     noisy = z + chance.integers(0, 2, z.shape).astype(float)
     expected = [min(FEW, 15 - max(Counter(row).values())) for row in z.tolist()]
-    assert n_varied(z).tolist() == expected
-    assert n_varied(noisy).tolist() == expected
+    assert varying_units(z).tolist() == expected
+    assert varying_units(noisy).tolist() == expected
 
 
 @pytest.mark.parametrize("how", ["z", "std-AB", "rank"])
@@ -262,6 +222,8 @@ def test_standardised_scores_and_ranks(how: Any) -> None:
         (sc.Leaderboard(), cube_of((scores_of("web")[:, :5] > 0.5).astype(float))),
         (sc.Board(weights=("x=1",)), joined()),
         (sc.Board(weights=("web=-1",)), joined()),
+        (sc.Board(weights=("web",)), joined()),
+        (sc.Board(baseline="x"), joined()),
     ],
 )
 def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> None:
@@ -269,8 +231,63 @@ def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> 
         sc.analyse(cube, analysis, trials=10, seed=1)
 
 
-def test_ranks_of_ties_are_the_best_of_them() -> None:
-    result = sc.analyse(cube_of(scores_of("web")), sc.Leaderboard(), trials=99, seed=1)
-    rank = result["rank"].values.ravel()
-    assert rank[3] == rank[6]
-    np.testing.assert_array_equal(rank, competition_ranks(scores_of("web").sum(axis=1).round(9)))
+def test_means_and_limits_in_a_collection_are_those_of_its_leaderboard() -> None:
+    """But for leaders, whose limits are simultaneous there."""
+    board = sc.analyse(joined(), sc.Board(weights=("web=2",)), trials=TRIALS, seed=SEED)
+    for name in SIZES:
+        one = sc.analyse(cube_of(scores_of(name)), sc.Leaderboard(), trials=TRIALS, seed=SEED)
+        follows = ~one["leads"].values.ravel()
+        for quantity in ("mean", "mean_low", "mean_high"):
+            found = board[f"collection_{quantity}"].sel(collection=name).values.ravel()
+            np.testing.assert_allclose(found[follows], one[quantity].values.ravel()[follows])
+
+
+def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() -> None:
+    web, news = cube_of(scores_of("web")), cube_of(scores_of("news")[:4])
+    board = sc.join_collections({"web": web, "news": news})
+    assert board[names.RUN].values.tolist() == RUNS[:4]
+    prepared = make_plan(board, sc.Board(), trials=10, seed=1)
+    assert "left out, as news lacks them (run): e, f, g" in prepared.warnings
+    with pytest.raises(BadPlan, match="0 runs in all of 2 collections, 2 are needed"):
+        sc.join_collections({"web": web, "news": cube_of(scores_of("news")[:2], runs=["x", "y"])})
+    with pytest.raises(BadPlan, match="no metric in common"):
+        sc.join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a study of three collections; code lacks the run g, and has a missing score."""
+    path = tmp_path / "boards.zarr"
+    opened = sc.open_study(path, mode="a")
+    for name in SIZES:
+        scores, runs = scores_of(name), RUNS
+        if name == "code":
+            scores, runs = scores[:6].copy(), RUNS[:6]
+            scores[0, 3] = np.nan
+        opened.add(name, cube=cube_of(scores, runs=runs))
+    return path
+
+
+def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None:
+    refused = scorecube("board", study, "--seed", 1)
+    assert refused.status == 1
+    assert "scores are missing on 1 of 14 topics, most of a (1)" in refused.stderr
+    how = ["--missing", "drop", "--weights", "web=2", "--seed", "1", "--trials", "300"]
+    command = ("board", study, *how)
+    done = scorecube(*command).succeeded()
+    assert "left out, as code lacks them (run): g" in done.stderr
+    assert "mean over 3 collections" in " ".join(done.stdout.split())
+    assert "already there" in scorecube(*command).succeeded().stderr
+    rows = json.loads(scorecube("show", study, "board", "--table", "collections", "--format", "json").succeeded().stdout)  # fmt: skip
+    assert {row["collection"]: row["topics"] for row in rows} == {"code": 13, "news": 9, "web": 26}
+    scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
+    assert (tmp_path / "board.svg").stat().st_size > 1000
+
+
+def test_replaced_scores_of_any_collection_are_computed_anew(study: Path, scorecube: Cli) -> None:
+    command = ("board", study, "--collections", "web,news", "--trials", 40, "--seed", 1)
+    first = scorecube(*command).succeeded().stdout
+    sc.open_study(study, mode="a").add("news", cube=cube_of(scores_of("news")[::-1].copy()), replace=True)  # fmt: skip
+    second = scorecube(*command).succeeded()
+    assert "already there" not in second.stderr
+    assert second.stdout != first

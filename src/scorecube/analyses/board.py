@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -10,10 +10,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.few_topics import check_pairs
 from scorecube.analyses.leaderboard import Leaderboard
-from scorecube.analyses.leaderboard_rows import collection_rows
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import ALL_COLLECTIONS, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
@@ -21,6 +20,7 @@ from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
+from scorecube.statistics.intervals import mean_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,23 +34,16 @@ class Board(Leaderboard):
 
     Examples
     --------
-    >>> from scorecube import join_collections
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> web, news = simulate_cube(n_runs=6, seed=3), simulate_cube(n_runs=6, seed=4)
-    >>> joined = join_collections({"web": web, "news": news.isel(topic=slice(20))})
-    >>> result = analyse(joined, Board(weights=("web=2",)), trials=200, seed=1)
-    >>> result["collection_mean"].sizes["collection"], result["weight"].values.round(3).tolist()
-    (2, [0.333, 0.667])
+    >>> from scorecube import analyse, testing
+    >>> cubes = {name: testing.simulate_cube(n_runs=6, seed=len(name)) for name in ("web", "news")}
+    >>> analyse(cubes, Board(weights=("web=2",)), trials=200)["weight"].values.round(3).tolist()
+    [0.333, 0.667]
     """
 
     name: ClassVar[str] = "board"
     n_collections: ClassVar[int] = ALL_COLLECTIONS
-    examples: ClassVar[tuple[str, ...]] = (
-        "--seed 1",
-        "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1",
-    )
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    examples = ("--seed 1", "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1")
+    changed_options: ClassVar = {
         "collection": {
             "help": "Collections that are averaged over, separated by commas; all by default."
         }
@@ -74,61 +67,69 @@ class Board(Leaderboard):
 
     def table(self, cube: xr.Dataset) -> Table:
         weights = read_weights(self.weights)
-        known = sorted(set(np.unique(cube.coords.get(names.COLLECTION, "")).tolist()))
+        known = np.unique(cube.coords.get(names.COLLECTION, "")).tolist()
         if unknown := sorted(set(weights) - set(known)):
             raise BadPlan(
                 f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(known)}",
                 option="weights",
             )
-        if self.collections and set(self.collections) != set(known):
-            raise BadPlan(
-                f"the collections of the cube are {', '.join(known)}; "
-                f"the plan is for {', '.join(self.collections)}"
-            )
-        table = make_table(self.standardised(cube), weights=weights)
-        check_pairs(table, self.name, self.baseline)
-        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
-
-    def standardised(self, cube: xr.Dataset) -> xr.Dataset:
-        """Return the scores that are averaged."""
-        if self.standardise == "rank":
-            return rank_shares(cube)
-        if self.standardise != "none":
-            return standardised(cube, self.standardise)
-        if other := cube.attrs.get(OTHER_RANGES):
+        if self.standardise == "none" and (other := cube.attrs.get(OTHER_RANGES)):
             raise BadPlan(
                 f"the range of {other[0]} differs between collections; average its ranks or "
                 f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
                 option="standardise",
             )
-        return cube
+        scores = cube
+        if self.standardise == "rank":
+            scores = rank_shares(cube)
+        elif self.standardise != "none":
+            scores = standardised(cube, self.standardise)
+        table = make_table(scores, weights=weights)
+        check_pairs(table, self.name, self.baseline)
+        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
+
+    def values(self, table: Table, totals: Totals) -> dict[str, Any]:
+        return super().values(table, totals) | collection_values(table, self.alpha)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        weights = np.array([part.weight for part in table.strata])
-        sizes = [table.sizes[part.units].sum() for part in table.strata]
-        values = self.values(table, totals) | collection_rows(table, self.alpha)
-        values["mean_rank"] = _mean_ranks(table, values["collection_mean"], weights)
-        values |= {"weight": weights, "topics": np.array(sizes, np.int64)}
+        facts = {"weights": list(self.weights), "standardise": self.standardise}
         labels = [part.name for part in table.strata]
-        attrs = {"collections": labels, "weights": list(self.weights)}
-        coords = {names.COLLECTION: schema.label_array(labels)}
-        return self.labelled(table, values, coords, attrs | {"standardise": self.standardise})
+        return super().result(table, totals).assign_attrs(collections=labels, **facts)
+
+
+def collection_values(table: Table, alpha: float) -> dict[str, Any]:
+    """Return the means of runs in each collection with limits, by cell; weights and sizes."""
+    from scipy.stats import rankdata  # takes long to import
+
+    means = np.stack([table.means_in(part) for part in table.strata], axis=1)
+    limits = np.empty((*means.shape, 2))
+    for cell, part, run in np.ndindex(means.shape):
+        sample = table.samples(table.scores[cell, run])[part]
+        limits[cell, part, run] = mean_limits([sample], table.ranges[cell], 1 - alpha)
+    weights = np.array([part.weight for part in table.strata])
+    ranks = rankdata(np.where(table.higher, -1.0, 1.0)[:, np.newaxis, np.newaxis] * means, axis=-1)
+    return {
+        "collection_mean": means,
+        "collection_mean_low": limits[..., 0],
+        "collection_mean_high": limits[..., 1],
+        "mean_rank": np.average(ranks, axis=1, weights=weights),
+        "weight": weights,
+        "topics": np.array([int(table.sizes[part.units].sum()) for part in table.strata]),
+    }
 
 
 def rank_shares(cube: xr.Dataset) -> xr.Dataset:
     """Return the share of other runs with a lower score on a topic, in place of scores."""
     from scipy.stats import rankdata  # takes long to import
 
-    axis, n_metrics = cube[names.SCORE].get_axis_num(names.RUN), cube.sizes[names.METRIC]
-    shares = (rankdata(cube[names.SCORE].values, axis=axis) - 1) / (cube.sizes[names.RUN] - 1)
+    scores, n_metrics = cube[names.SCORE], cube.sizes[names.METRIC]
+    ranks = rankdata(scores.values, axis=scores.get_axis_num(names.RUN))
     labels = [f"rank:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
-    return cube.assign({names.SCORE: (cube[names.SCORE].dims, shares)}).assign_coords(
-        {
-            names.METRIC: schema.label_array(labels),
-            names.SCORE_LOW: (names.METRIC, np.zeros(n_metrics)),
-            names.SCORE_HIGH: (names.METRIC, np.ones(n_metrics)),
-        }
-    )
+    about: dict[str, Any] = {names.METRIC: schema.label_array(labels)}
+    about[names.SCORE_LOW] = (names.METRIC, np.zeros(n_metrics))
+    about[names.SCORE_HIGH] = (names.METRIC, np.ones(n_metrics))
+    shares = (scores.dims, (ranks - 1) / (cube.sizes[names.RUN] - 1))
+    return cube.assign({names.SCORE: shares}).assign_coords(about)
 
 
 def read_weights(words: Sequence[str]) -> dict[str, float]:
@@ -147,11 +148,3 @@ def read_weights(words: Sequence[str]) -> dict[str, float]:
                 option="weights",
             )
     return weights
-
-
-def _mean_ranks(table: Table, means: Any, weights: Any) -> Any:
-    """Return the weighted mean of the ranks in the collections, float64 (cell, run)."""
-    from scipy.stats import rankdata
-
-    sign = np.where(table.higher, -1.0, 1.0)[:, np.newaxis, np.newaxis]
-    return np.average(rankdata(sign * means, axis=-1), axis=1, weights=weights)

@@ -9,15 +9,19 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.leaderboard_quantities import VARIABLES, group_labels
-from scorecube.analyses.leaderboard_rows import baseline_rows, mean_rows, rank_rows
-from scorecube.analyses.max_statistics import block_bytes, families_of, maxima_block, notes_on_few
+from scorecube.analyses.few_topics import check_pairs, family_notes
+from scorecube.analyses.leaderboard_rows import (
+    VARIABLES,
+    baseline_rows,
+    group_labels,
+    mean_rows,
+    rank_rows,
+)
+from scorecube.analyses.maxima import block_bytes, critical_value, maxima_block
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.pair_results import Pairs
-from scorecube.analyses.pairs import check_pairs, pairs_with
 from scorecube.analyses.protocol import Analysis, Part, Totals
+from scorecube.analyses.step_down import Family, families_of
 from scorecube.analyses.table import Table, make_table
-from scorecube.collection.run_pairs import pair_positions
 from scorecube.collection.schema import label_array
 
 
@@ -37,12 +41,10 @@ class Leaderboard(Analysis):
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> board = Leaderboard(baseline="team01-run1")
-    >>> result = analyse(simulate_cube(n_runs=6, seed=3), board, trials=200, seed=1)
-    >>> result["rank_low"].dims, bool((result["mean_low"] < result["mean"]).all())
-    (('metric', 'gain', 'run'), True)
+    >>> from scorecube import analyse, testing
+    >>> result = analyse(testing.simulate_cube(n_runs=6, seed=3), Leaderboard(), trials=200)
+    >>> result["rank_low"].dims
+    ('metric', 'gain', 'run')
     """
 
     name: ClassVar[str] = "leaderboard"
@@ -62,51 +64,43 @@ class Leaderboard(Analysis):
         return table
 
     def notes(self, table: Table) -> list[str]:
-        return notes_on_few(table)
+        return family_notes(table)
 
-    def pair_sets(self, table: Table) -> list[Pairs]:
-        """Return all pairs, and the pairs with the baseline if there is one."""
-        every = pair_positions(len(table.runs))
-        if self.baseline is None:
-            return [every]
-        return [every, pairs_with(table.runs.index(self.baseline), len(table.runs))]
+    def families(self, table: Table) -> list[list[Family]]:
+        """Return all pairs, and the pairs with the baseline if there is one, of each cell."""
+        return families_of(table, [None] if self.baseline is None else [None, self.baseline])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return maxima_block(table, self.pair_sets(table), start, stop, of_means=True)
+        return maxima_block(table, self.families(table), start, stop, of_means=True)
 
     def block_bytes(self, table: Table) -> float:
         return block_bytes(table)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        return self.labelled(table, self.values(table, totals), {}, {})
-
-    def labelled(
-        self, table: Table, values: Any, coords: dict[str, Any], attrs: dict[str, Any]
-    ) -> xr.Dataset:
-        """Return a result with teams, and with further coordinates and attributes."""
-        teams = {names.TEAM: (names.RUN, label_array(table.teams or table.runs))}
-        facts: dict[str, Any] = {"alpha": self.alpha}
-        facts |= {} if self.baseline is None else {"baseline": self.baseline}
-        return table.dataset(VARIABLES, values, teams | coords, facts | attrs)
+        values = self.values(table, totals)
+        values["groups"] = group_labels(values["group_first"], values["group_last"])
+        attrs: dict[str, Any] = {"alpha": self.alpha}
+        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
+        coords: dict[str, Any] = {
+            names.TEAM: (names.RUN, label_array(table.teams or table.runs)),
+            names.COLLECTION: label_array(part.name for part in table.strata),
+        }
+        if "weight" not in values:
+            del coords[names.COLLECTION]
+        return table.dataset(VARIABLES, values, coords, attrs)
 
     def values(self, table: Table, totals: Totals) -> dict[str, Any]:
         """Return all variables, by cell."""
         rows = []
-        for cell, families in enumerate(families_of(table, self.pair_sets(table))):
-            stops = np.cumsum([len(family.first) for family in families])
-            p = [
-                (family.adjusted_counts(reached, table.trials) + 1) / (table.trials + 1)
-                for family, reached in zip(
-                    families, np.split(totals["reached"][cell], stops[:-1]), strict=True
-                )
-            ]
+        for cell, (every, *against) in enumerate(self.families(table)):
+            reached, n_pairs = totals["reached"][cell], len(every.first)
+            p = (every.adjusted_counts(reached[:n_pairs], table.trials) + 1) / (table.trials + 1)
             row = mean_rows(table, cell, totals["largest_t"][cell], self.alpha)
-            row |= rank_rows(table, cell, families[0], p[0], self.alpha)
-            if self.baseline is not None:
-                largest = totals["largest"][cell, 1]
-                row |= baseline_rows(
-                    table, cell, families[1], p[1], largest, row["rank"], self.alpha
-                )
+            row |= rank_rows(table, cell, every, p, self.alpha)
+            for family in against:
+                critical = critical_value(totals["largest"][cell, 1], self.alpha)
+                counts = family.adjusted_counts(reached[n_pairs:], table.trials)
+                p = (counts + 1) / (table.trials + 1)
+                row |= baseline_rows(table, cell, family, critical, p, self.alpha, row["rank"])
             rows.append(row)
-        values = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        return values | {"groups": group_labels(values["group_first"], values["group_last"])}
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}

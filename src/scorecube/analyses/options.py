@@ -239,7 +239,7 @@ def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from scorecube.analyses.bootstrap import Bootstrap
+    >>> from scorecube.analyses.resampling import Bootstrap
     >>> as_named(Bootstrap, {"alpha": 0.05, "plus_one": False})
     {'alphas': (0.05,), 'plus_one': False}
     """

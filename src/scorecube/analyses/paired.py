@@ -9,57 +9,61 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses import differences, significance
+from scorecube.analyses.differences import scale_of
+from scorecube.analyses.few_topics import binary_notes
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pair_quantities import PAIRED
-from scorecube.analyses.pair_results import (
-    VERDICTS,
-    Moments,
-    adjustments,
-    decisions,
-    differences,
-    estimates,
-    moments,
-    verdicts,
-)
-from scorecube.analyses.pairs import OfPairs, alphas_field, baseline_field, binary_notes
+from scorecube.analyses.pairs import PairTest, alphas_field, baseline_field
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
+from scorecube.analyses.variables import read_variables
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
+from scorecube.statistics.grid import EQUAL
+from scorecube.statistics.intervals import Estimate
+from scorecube.statistics.multiple_testing import METHODS, adjusted
 from scorecube.statistics.paired_tests import classical_p_values, welch_p_values
 
 PAIRS_AT_ONCE = 1024
 """Pairs whose differences are in memory at a time."""
+VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
+EQUIVALENCE = """
+    [metric gain pair]
+    equivalence_p_value | p_value | 1 | p-value of a difference of the margin or more
+    difference_p_value | p_value | 1 | p-value of no difference: two-sided paired t test
+    [metric gain alpha pair]
+    verdict_on_pair | label/O | 1 | equivalent, different or inconclusive, by itself
+    [metric gain adjustment alpha verdict]
+    verdict_pairs | count | pairs | pairs of each verdict under each adjustment
+"""
+VARIABLES = read_variables(
+    differences.VARIABLES + significance.VARIABLES.format(" test") + EQUIVALENCE
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paired(OfPairs):
+class Paired(PairTest):
     """Paired t, Wilcoxon and sign tests of all pairs of runs.
 
     All are two-sided and computed with SciPy; differences that are closer than 1e-9 of the range of
     the scores are ties. Limits of differences are Student's t, with two pseudo-topics at plus and
     minus the range where fewer than 8 topics differ and for scores of 0 and 1. With a margin, two
-    one-sided t tests of the same estimates give each pair a verdict at each alpha: ``equivalent``
-    if both reject a difference of the margin or more; otherwise ``different`` if the two-sided t
-    test finds a difference; otherwise ``inconclusive``. Estimand: the difference of both means over
+    one-sided t tests (Schuirmann 1987) give each pair a verdict at each alpha: ``equivalent`` if
+    both reject a difference of the margin or more; otherwise ``different`` if the two-sided t test
+    finds a difference; otherwise ``inconclusive``. Estimand: the difference of both means over
     infinitely many topics.
-
-    References
-    ----------
-    Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, for equivalence.
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> analyse(simulate_cube(n_runs=6, seed=3), Paired(tests=("t", "sign")))["p_value"].dims
+    >>> from scorecube import analyse, testing
+    >>> analyse(testing.simulate_cube(n_runs=6, seed=3), Paired())["p_value"].dims
     ('metric', 'gain', 'test', 'pair')
     """
 
     name: ClassVar[str] = "paired"
     unit: ClassVar[str] = "pairs"
     resamples: ClassVar[bool] = False
-    bags: ClassVar[bool] = False
+    variables: ClassVar = VARIABLES
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
     tests: tuple[Literal["t", "wilcoxon", "sign", "unpaired"], ...] = option_field(
@@ -90,52 +94,57 @@ class Paired(OfPairs):
                 "equivalent if its interval of confidence 1 - 2 alpha lies within",
                 option="alphas",
             )
-        return [*table.notes, *(binary_notes(table) if "t" in self.tests else [])]
+        return binary_notes(table) if "t" in self.tests else list(table.notes)
 
     def n_units(self, table: Table) -> int:
         return len(self.pairs(table)[0])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         p = np.empty((len(table.scores), len(self.tests), stop - start))
-        first, second = self.pairs(table)
+        runs = self.pairs(table)
         for low in range(start, stop, PAIRS_AT_ONCE):
             high = min(low + PAIRS_AT_ONCE, stop)
-            pairs, here = (first[low:high], second[low:high]), slice(low - start, high - start)
-            for cell, values in enumerate(table.values):
-                z = differences(table, cell, pairs)
-                for k, test in enumerate(self.tests):
-                    p[cell, k, here] = (
-                        welch_p_values(values[pairs[0]], values[pairs[1]])
-                        if test == "unpaired"
-                        else classical_p_values(test, z)
-                    )
+            first, second = (of_pairs[low:high] for of_pairs in runs)
+            for cell, scores in enumerate(table.values):
+                x, y, least = scores[first], scores[second], EQUAL * scale_of(table, cell)
+                z = np.rint((x - y) / least) * least  # what differs by less is tied
+                p[cell, :, low - start : high - start] = [
+                    welch_p_values(x, y) if test == "unpaired" else classical_p_values(test, z)
+                    for test in self.tests
+                ]
         return {"p": Concat(p, least=0, most=1)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        found, p = moments(table, self.pairs(table)), totals["p"]
-        values = estimates(table, found) | {"p_value": p}
-        values |= decisions(table, p, found.mean[:, np.newaxis], self.alphas, self.baseline)
-        values |= adjustments(p, self.alphas, p)
+        p, (plain, guarded) = totals["p"], differences.differences(table, self.pairs(table))
+        values = differences.described(table, plain, guarded)
+        better = self.better(table, plain.mean[:, np.newaxis])
+        values |= significance.decide(p, p, better, self.alphas)
         attrs: dict[str, Any] = {"trials": 0}
         coords: dict[str, Any] = {names.TEST: list(self.tests)}
         if self.margin is not None:
-            values |= self.equivalence(table, found, self.margin)
-            attrs["margin"] = self.margin
-            coords[names.VERDICT] = VERDICTS
-        return self.labelled(table, values, attrs, PAIRED, coords)
+            values |= self.equivalence(plain, guarded, self.margin)
+            attrs["margin"], coords[names.VERDICT] = self.margin, VERDICTS
+        return self.labelled(table, values, attrs, **coords)
 
-    def equivalence(self, table: Table, found: Moments, margin: float) -> dict[str, Any]:
+    def equivalence(self, plain: Estimate, guarded: Estimate, margin: float) -> dict[str, Any]:
         """Return the p-values of the tests of equivalence and of a difference, and verdicts."""
         from scipy.special import stdtr
 
-        freedom, size = table.sizes.size - 1, np.abs(found.guarded_mean)
+        freedom, size = plain.freedom, np.abs(guarded.mean)
         with np.errstate(divide="ignore", invalid="ignore"):
-            outside = stdtr(freedom, (size - margin) / found.guarded_error)
-            unequal = 2 * stdtr(freedom, -np.abs(found.mean) / found.error)
-        inside = np.where(found.guarded_error > 0, outside, np.where(size < margin, 0.0, 1.0))
-        apart = np.where(found.error > 0, unequal, 1.0 * (found.mean == 0))
-        p_values = {"equivalence_p_value": inside, "difference_p_value": apart}
-        return {**p_values, **verdicts(inside, apart, self.alphas)}
-
-    def counts(self, table: Table, totals: Totals) -> Any:
-        raise BadPlan("a paired test has no trials")
+            outside = stdtr(freedom, (size - margin) / guarded.error)
+            unequal = 2 * stdtr(freedom, -np.abs(plain.mean) / plain.error)
+        inside = np.where(guarded.error > 0, outside, np.where(size < margin, 0.0, 1.0))
+        apart = np.where(plain.error > 0, unequal, 1.0 * (plain.mean == 0))
+        codes, levels = [], np.array(self.alphas)[:, np.newaxis]
+        for method in METHODS:
+            p = [np.apply_along_axis(adjusted, -1, of, method) for of in (inside, apart)]
+            near, far = (of[:, np.newaxis] < levels for of in p)
+            codes.append(np.where(near, 0, np.where(far, 1, 2)))
+        by_method = np.stack(codes, axis=1)[..., np.newaxis, :]
+        return {
+            "equivalence_p_value": inside,
+            "difference_p_value": apart,
+            "verdict_on_pair": VERDICTS[codes[0]],
+            "verdict_pairs": (by_method == np.arange(3)[:, np.newaxis]).sum(axis=-1),
+        }

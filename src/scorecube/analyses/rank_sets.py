@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.leaderboard_quantities import VARIABLES
+from scorecube.analyses.leaderboard_rows import VARIABLES
 from scorecube.collection.run_pairs import pair_positions
 from scorecube.errors import BadPlan, doubts_of_levels, meant
 from scorecube.kernels.random.philox import stream_key
@@ -65,11 +65,15 @@ def rank_sets(
     >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
-    index = getattr(estimates, "index", None)
-    if labels is None and index is not None and hasattr(index, "tolist"):
-        labels = [str(label) for label in index.tolist()]
     values, n = np.asarray(estimates, float), len(estimates)
-    matrix, factor = checked(values, np.asarray(covariance, float), alpha, trials)
+    index = getattr(estimates, "index", None)  # a method of lists
+    of_series: Any = index if hasattr(index, "tolist") else range(1, n + 1)
+    if not 0 < alpha < 1 or trials < 1:
+        raise BadPlan(
+            "alpha must lie between 0 and 1, and trials be positive; "
+            f"found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
+        )
+    matrix, factor = covariance_of(values, np.asarray(covariance, float))
     first, second = pair_positions(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
     errors, differences = np.sqrt(np.maximum(variances, 0.0)), values[first] - values[second]
@@ -82,18 +86,19 @@ def rank_sets(
     better = np.where(differences > 0, first, second)[decided]
     worse = np.where(differences > 0, second, first)[decided]
     low, high = rank_limits(better, worse, n)
+    doubts = doubts_of_levels(names.ALPHA, [alpha])
     found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     described = {variable.name: variable.attrs() for variable in VARIABLES}
-    arrays = {name: (names.RUN, value, described[name]) for name, value in found.items()}
+    sets = {name: (names.RUN, array, described[name]) for name, array in found.items()}
     return xr.Dataset(
-        {"estimate": (names.RUN, values)} | arrays,
-        {names.RUN: list(labels or map(str, range(1, n + 1)))},
-        {"alpha": alpha, "trials": trials, names.DOUBTS: doubts_of_levels(names.ALPHA, [alpha])},
+        {"estimate": (names.RUN, values)} | sets,
+        {names.RUN: list(map(str, labels or of_series))},
+        {"alpha": alpha, "trials": trials, names.DOUBTS: doubts},
     )
 
 
-def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[Any, Any]:
-    """Return the covariance as a matrix, and a factor F of it, F F'; BadPlan for others."""
+def covariance_of(values: Any, covariance: Any) -> tuple[Any, Any]:
+    """Return the covariance of estimates as a matrix, and a factor F of it, F F'; or BadPlan."""
     n = len(values)
     if values.ndim != 1 or n < 2 or not np.isfinite(values).all():
         raise BadPlan("rank sets need 2 or more estimates, all of them finite")
@@ -102,17 +107,11 @@ def checked(values: Any, covariance: Any, alpha: float, trials: int) -> tuple[An
             f"covariance: expected {n} x {n} finite numbers, or {n} standard errors; "
             f"found shape {covariance.shape}"
         )
-    if not 0 < alpha < 1 or trials < 1:
-        raise BadPlan(
-            "alpha must lie between 0 and 1, and trials be positive; "
-            f"found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
-        )
     if covariance.ndim == 1:
         if (covariance < 0).any():
             raise BadPlan("standard errors must not be negative")
         return np.diag(covariance**2), np.diag(covariance)
-    scale = float(np.abs(covariance).max())
-    if np.abs(covariance - covariance.T).max() > SYMMETRIC * scale:
+    if np.abs(covariance - covariance.T).max() > SYMMETRIC * np.abs(covariance).max():
         raise BadPlan("the covariance matrix is not symmetric")
     roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     if roots[0] < -SYMMETRIC * max(roots[-1], 0.0) * n:

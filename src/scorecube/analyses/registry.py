@@ -38,25 +38,25 @@ class Entry:
 
 PACKAGE = "scorecube.analyses"
 TABLE = """
-leaderboard leaderboard:Leaderboard leaderboard_quantities mogstad2024
+leaderboard leaderboard:Leaderboard leaderboard_rows mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
-board board:Board leaderboard_quantities mogstad2024
+board board:Board leaderboard_rows mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
 swap swap:Swap swap_result voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
 stability stability:Stability stability buckley2000
     Stability method: how often does a topic sample contradict most samples?
-bootstrap bootstrap:Bootstrap pair_quantities sakai2006
+bootstrap resampling:Bootstrap pairs sakai2006
     Bootstrap test of all pairs of runs, with the estimated required difference.
-randomisation randomisation:Randomisation pair_quantities fisher1935 smucker2007
+randomisation resampling:Randomisation pairs fisher1935 smucker2007
     Paired randomisation (sign-flip) test of all pairs of runs.
-tukey tukey:Tukey pair_quantities carterette2012
+tukey joint_tests:Tukey pairs carterette2012
     Randomised Tukey HSD test, which controls the family-wise error rate.
-maxt max_t:MaxT pair_quantities romano2005
+maxt joint_tests:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
-unpaired unpaired:Unpaired pair_quantities sakai2006 voorhees2005
+unpaired unpaired:Unpaired pairs sakai2006 voorhees2005
     Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
-paired paired:Paired paired_quantities smucker2007
+paired paired:Paired paired smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation_result kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scorecube import analyses
-from scorecube.analyses.pairs import replicate_rank
+from scorecube.analyses.single_tests import replicate_rank
 from scorecube.errors import BadPlan, counted
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.given_samples import analyse_given
@@ -30,7 +30,7 @@ from tests.oracles.agreement import (
     one_result,
     outcomes,
 )
-from tests.oracles.paired_tests import as_integers, rank_of_level, tukey_counts
+from tests.oracles.paired_tests import rank_of_level
 
 # Shares of all resamples, without one more for what was observed.
 Bootstrap = partial(analyses.Bootstrap, plus_one=False)
@@ -67,15 +67,6 @@ def test_the_enumeration_of_all_permutations_gives_the_exact_tukey_p_values() ->
     np.testing.assert_array_equal(
         plus_one["p_value"].values.ravel(), np.array([3385, 265, 5641]) / 7777
     )
-
-
-def test_tukey_of_two_runs_is_the_randomisation_test() -> None:
-    cube = as_cube({"m": EXAMPLE[:2]})
-    swaps = [[[0, 1] if sign > 0 else [1, 0] for sign in signs] for signs in ALL_SIGNS]
-    tukey = analyse_given(cube, Tukey(), swaps)
-    fisher = one_result(cube, Randomisation(), ALL_SIGNS)
-    assert tukey["reached"].values.ravel().tolist() == fisher["reached"].values.tolist()
-    assert tukey_counts(as_integers(EXAMPLE[:2])[0], swaps)[0, 1] == int(fisher["reached"][0])
 
 
 def test_the_enumeration_of_all_signs_equals_scipy_and_the_oracle() -> None:
@@ -174,19 +165,6 @@ SHIFTED = [score + Fraction(2, 10) for score in EQUAL]
 MIRRORED = [Fraction(k, 10) for k in (1, 3, 1, 4, 5)]
 
 
-def test_identical_runs_never_differ() -> None:
-    table = [EQUAL, EQUAL, EQUAL]
-    test = Bootstrap(alphas=(0.05, 0.999))
-    result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
-    assert result["reached"].values.tolist() == [3125] * 3
-    assert result["p_value"].values.tolist() == [1.0] * 3
-    assert np.isnan(result["t"].values).all()
-    assert int(result["degenerate_pairs"]) == 3
-    assert result["share"].values.tolist() == [0.0, 0.0]
-    assert result["estimated_difference"].values.tolist() == [0.0, 0.0]
-    assert_pairs_agree(result, table, test, ALL_SAMPLES)
-
-
 def test_a_constant_difference_is_significant() -> None:
     result = one_result(as_cube({"m": [EQUAL, SHIFTED]}), Bootstrap(), ALL_SAMPLES)
     assert result["reached"].values.tolist() == [0]
@@ -232,16 +210,6 @@ def test_a_large_t_is_neither_infinite_nor_equal_to_another(row: tuple[str, ...]
     assert_pairs_agree(one_result(as_cube({"m": table}), test, every), table, test, every)
 
 
-def test_equal_means_with_spread_have_t_zero() -> None:
-    table, test = [EQUAL, MIRRORED], Bootstrap()
-    assert sum(EQUAL) == sum(MIRRORED)
-    result = one_result(as_cube({"m": table}), test, ALL_SAMPLES)
-    assert result["t"].values.tolist() == [0.0]
-    expected = assert_pairs_agree(result, table, test, ALL_SAMPLES)[0, 1]
-    assert expected.undefined > 0
-    assert expected.count == 3125
-
-
 def test_a_metric_that_is_zero_everywhere_leaves_the_others_alone() -> None:
     zero = [[Fraction(0)] * 5] * 3
     both = analyse(
@@ -276,13 +244,6 @@ def test_ranks_follow_the_printed_level(hundredths: int, trials: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("alpha", "trials", "rank"), [
-    (0.05, 1000, 50), (0.07, 100, 7), (0.05, 999, 50), (0.01, 50, 1), (0.01, 1, 1), (0.29, 100, 29), (0.57, 100, 57),
-])  # fmt: skip
-def test_ranks_of_the_paper(alpha: float, trials: int, rank: int) -> None:
-    assert replicate_rank(alpha, trials) == rank
-
-
 @pytest.mark.parametrize("trials", [1, 2, 19])
 def test_few_trials_two_topics_and_two_runs_are_enough(trials: int) -> None:
     table = [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]
@@ -301,13 +262,6 @@ def test_few_trials_two_topics_and_two_runs_are_enough(trials: int) -> None:
             note[: len(text)] for note, text in zip(result.attrs["notes"], few, strict=True)
         ] == few
     assert_tukey_agrees(cube, {"m": table}, Tukey().samples(cube, 2, trials))
-
-
-@pytest.mark.parametrize(("trials", "n_notes"), [(19, 2), (20, 1), (99, 1), (100, 0)])
-def test_a_level_of_one_trial_can_be_reached(trials: int, n_notes: int) -> None:
-    cube = as_cube({"m": [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]})
-    result = analyse(cube, Randomisation(), trials=trials, seed=1, workers=1)
-    assert len(result.attrs["notes"]) == n_notes
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import xarray as xr
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from scorecube.analyses.pairs import replicate_rank
+from scorecube.analyses.single_tests import replicate_rank
 from scorecube.analyses.unpaired import Unpaired
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles.unpaired import Outcome, outcome, summary

@@ -95,8 +95,8 @@ ANALYSES = (
     ("analyses/team|kernels/lists", "teams"),
     ("analyses/unpaired", "unpaired"),
     ("analyses/paired", "paired"),
-    ("analyses/tukey|kernels/tukey", "tukey"),
-    ("analyses/(pair|bootstrap|randomisation)|kernels/tails", "bootstrap or randomisation or tukey or maxt or unpaired"),
+    ("analyses/joint_tests|kernels/tukey", "tukey or maxt"),
+    ("analyses/(pairs|differences|significance|few_topics|single_tests|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt or unpaired"),
     ("kernels/(random|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""

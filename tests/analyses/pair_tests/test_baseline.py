@@ -85,43 +85,6 @@ def test_p_values_are_those_of_the_oracles() -> None:
         assert result["reached"].values[0, 0].tolist() == expected
 
 
-def holm(p: list[float]) -> list[float]:
-    """Return adjusted p-values: Holm 1979, one by one."""
-    found, largest = [0.0] * len(p), 0.0
-    for rank, k in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[k]))
-        found[k] = largest
-    return found
-
-
-def test_tables_count_and_adjust_for_p_minus_1_pairs() -> None:
-    cube = simulate_cube(n_runs=12, seed=2)
-    baseline = str(cube["run"].values[4])
-    paired = analyse(cube, sc.Paired(baseline=baseline))
-    power = sc.table(paired, "power")
-    assert set(power["pairs"]) == {11}
-    adjusted = sc.table(paired, "adjusted")
-    row = adjusted[(adjusted["adjustment"] == "holm") & (adjusted["alpha"] == 0.05)]
-    for each in row.itertuples():
-        p = paired["p_value"].sel(metric=each.metric, gain=each.gain, test="t").values.tolist()
-        assert each.significant == sum(value < 0.05 for value in holm(p))
-    assert row["significant"].sum() > 0
-    for test in (sc.Bootstrap, sc.Randomisation, sc.MaxT, sc.Unpaired):
-        result = analyse(cube, test(baseline=baseline), trials=500, seed=1)
-        assert set(sc.table(result, "power")["pairs"]) == {11}
-        pairs = sc.table(result, "pairs")
-        assert len(pairs) == 11 * cube.sizes["metric"] * cube.sizes["gain"]
-        means = cube["score"].mean("topic")
-        for each in pairs.itertuples():
-            mean = means.sel(metric=each.metric, gain=each.gain)
-            expected = float(mean.sel(run=each.run_a) - mean.sel(run=baseline))
-            assert each.mean_difference == pytest.approx(expected, abs=1e-12)
-        if test is not sc.MaxT:
-            first = pairs[pairs["metric"] == pairs["metric"].iloc[0]]
-            expected_p = holm(first["p_value"].tolist())
-            np.testing.assert_allclose(first["p_value_holm"], expected_p, rtol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "unpaired", "paired", "maxt"])
 def test_an_unknown_baseline_is_refused_with_the_nearest_names(kind: str) -> None:
     from scorecube.analyses.registry import load

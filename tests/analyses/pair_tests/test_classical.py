@@ -12,7 +12,6 @@ import pytest
 import xarray as xr
 from scipy.stats import binomtest, ttest_rel, wilcoxon
 
-from scorecube.analyses import paired as module
 from scorecube.analyses.paired import Paired
 from scorecube.errors import BadPlan
 from scorecube.statistics.paired_tests import signed_rank_p_values
@@ -114,15 +113,6 @@ def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
     )
 
 
-def test_blocks_are_free_choices(monkeypatch: pytest.MonkeyPatch) -> None:
-    cube = cube_of(np.random.default_rng(5).choice([0.0, 0.1, 0.35, 0.7], (12, 20)))
-    whole = analyse(cube, Paired(tests=ALL), workers=1)
-    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 5)
-    for block_units in (1, 7, 66):
-        result = analyse(cube, Paired(tests=ALL), workers=2, block_units=block_units)
-        xr.testing.assert_identical(result.drop_attrs(), whole.drop_attrs())
-
-
 @pytest.mark.parametrize(("n_topics", "method"), [(13, "exact"), (14, "asymptotic"), (50, "asymptotic")])  # fmt: skip
 def test_one_zero_difference_is_handled_as_a_tie(n_topics: int, method: str) -> None:
     differences = np.arange(n_topics) * np.where(np.arange(n_topics) % 3, 1, -1)
@@ -164,21 +154,3 @@ def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None
     cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
     with pytest.raises(BadPlan, match=message):
         analyse(cube, Paired(tests=tests))  # type: ignore[arg-type]
-
-
-def test_repetitions_count_by_their_mean_on_each_topic() -> None:
-    scores = np.random.default_rng(8).uniform(size=(4, 12)).round(3)
-    cube = cube_of(scores).assign_coords(system=("run", ["a", "a", "b", "b"]))
-    result = analyse(cube, Paired())
-    expected = ttest_rel(scores[:2].mean(axis=0), scores[2:].mean(axis=0)).pvalue
-    assert result["run"].values.tolist() == ["a", "b"]
-    assert result["p_value"].item() == pytest.approx(expected)
-
-
-def test_groups_count_by_their_values() -> None:
-    scores = np.random.default_rng(9).uniform(size=(3, 40)).round(3)
-    labels = [f"g{k // 4}" for k in range(40)]
-    grouped = cube_of(scores).assign_coords(topic_group=("topic", labels))
-    means = scores.reshape(3, 10, 4).mean(axis=2)
-    result = analyse(grouped, Paired(tests=ALL))
-    np.testing.assert_allclose(result["p_value"].values[0, 0, 0], expected(means)[0], rtol=1e-6)

@@ -107,12 +107,6 @@ def test_p_values_and_limits_are_those_of_statsmodels() -> None:
         assert float(result["difference_p_value"][0, 0, k]) == pytest.approx(row.p_value, rel=1e-6)
 
 
-@pytest.mark.parametrize("margin", [0.0, -0.1, math.inf, math.nan])
-def test_a_margin_must_be_a_positive_number(margin: float) -> None:
-    with pytest.raises(sc.ScorecubeError, match="margin"):
-        sc.Paired(margin=margin)
-
-
 def test_levels_of_one_half_have_no_interval() -> None:
     with pytest.raises(sc.ScorecubeError, match=r"below 0\.5"):
         analyse(cube_of(scores_of_runs()), sc.Paired(margin=0.1, alphas=(0.05, 0.6)))

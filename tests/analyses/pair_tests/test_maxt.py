@@ -13,7 +13,6 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
-from scorecube.analyses.plan import make_plan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -125,12 +124,3 @@ def test_too_few_trials_bound_no_interval() -> None:
     high = {(row.run_a, row.run_b): row.difference_high for row in table.itertuples()}
     assert math.isnan(float(str(high["r00", "r05"])))
     assert math.isnan(float(str(high["r00", "r01"])))
-
-
-def test_an_unknown_baseline_is_refused_and_few_topics_are_named() -> None:
-    cube = cube_of(odd_scores())
-    with pytest.raises(sc.ScorecubeError, match=r"no run 'r2'.*nearest: r"):
-        make_plan(cube, sc.MaxT(baseline="r2"), trials=10, seed=1)
-    few = cube.isel(topic=slice(10))
-    (warning,) = make_plan(few, sc.MaxT(), trials=10, seed=1).warnings
-    assert warning.startswith("10 topics: with fewer than 25")

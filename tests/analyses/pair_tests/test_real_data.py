@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
 from scorecube import Bootstrap, Randomisation, Tukey
-from scorecube.workflow.api import analyse, import_scores
+from scorecube.workflow.api import analyse, cube_from_scores, import_scores
+from tests.ingest.reading import read_matrix
 from tests.oracles.agreement import (
     Table,
     assert_pairs_agree,
@@ -98,3 +100,14 @@ def test_tukey_of_every_pair_is_exact(
     source: Source, cube: xr.Dataset, tables: dict[str, Table]
 ) -> None:
     assert_tukey_agrees(cube, tables, Tukey().samples(cube, SEED, 40))
+
+
+def test_the_estimated_difference_exceeds_the_largest_standard_error_of_a_pair(data: Path) -> None:
+    frame = read_matrix(data / "adhoc6" / "ap.csv")
+    cube = cube_from_scores({"AP": frame})
+    result = analyse(cube, Bootstrap(alphas=(0.05,)), trials=2000, seed=1)
+    covariances = np.cov(frame.to_numpy())
+    variances = np.diagonal(covariances)
+    deviation = np.sqrt((variances + variances[:, np.newaxis] - 2 * covariances).max())
+    ratio = result["estimated_difference"].item() * np.sqrt(frame.shape[1]) / (1.96 * deviation)
+    assert 1.1 < ratio < 1.4, "the page says a quarter"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from fractions import Fraction
 from typing import Any
@@ -15,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube import Bootstrap, Paired, Randomisation, Tukey
-from scorecube.analyses import registry
 from scorecube.collection.score_range import LARGEST_SCORE
-from scorecube.errors import BadInput, ScorecubeError
+from scorecube.errors import BadInput
 from scorecube.workflow.api import analyse, cube_from_scores
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -114,12 +112,3 @@ def test_runs_that_differ_by_rounding_alone_are_equal() -> None:
         assert (analyse(cube, Paired())["p_value"] == 1.0).all()
         result = analyse(cube, Randomisation(), trials=20, seed=1, workers=1)
         assert int(result["reached"].squeeze()) == 20
-
-
-@pytest.mark.parametrize("name", registry.names())
-def test_tiny_scores_beside_usual_ones_end_in_a_result_or_in_one_message(name: str) -> None:
-    tiny = np.random.default_rng(1).random((6, 30)) * 1e-300
-    tiny[0, 0], tiny[1, 1] = 0.5, 0.25
-    cube = cube_from_scores({"M": pd.DataFrame(tiny, index=list("abcdef"))})
-    with contextlib.suppress(ScorecubeError):
-        analyse(cube, registry.load(name)(), trials=20, seed=1, workers=1)

@@ -27,10 +27,9 @@ from scorecube.statistics.intervals import mean_limits
 class Board(Leaderboard):
     """Board: one ranking from many collections, with limits, rank sets, and groups.
 
-    A leaderboard of the weighted means over collections. Estimand: the weighted mean over these
-    collections of each run's mean score over infinitely many topics of each; topics are drawn
-    within each collection. Runs that a collection lacks are named, and left out. The mean of a
-    run's ranks in the collections (Borda) has no limits, as none are known to hold.
+    Estimand: the weighted mean over these collections of each run's mean score over infinitely many
+    topics of each; topics are drawn within each collection. Runs that a collection lacks are named,
+    and left out. The mean of a run's ranks in the collections (Borda) has no limits.
 
     Examples
     --------
@@ -67,10 +66,11 @@ class Board(Leaderboard):
 
     def table(self, cube: xr.Dataset) -> Table:
         weights = read_weights(self.weights)
-        known = np.unique(cube.coords.get(names.COLLECTION, "")).tolist()
-        if unknown := sorted(set(weights) - set(known)):
+        collections = np.unique(cube.coords.get(names.COLLECTION, "")).tolist()
+        if unknown := sorted(set(weights) - set(collections)):
             raise BadPlan(
-                f"{option('weights')}: no collection {unknown[0]!r}; there are {', '.join(known)}",
+                f"{option('weights')}: no collection {unknown[0]!r}; "
+                f"there are {', '.join(collections)}",
                 option="weights",
             )
         if self.standardise == "none" and (other := cube.attrs.get(OTHER_RANGES)):

@@ -23,8 +23,10 @@ def check_pairs(table: Table, name: str, baseline: str | None) -> None:
     """Refuse fewer than 2 runs or units of a collection, and an unknown baseline."""
     n_runs, n_units = len(table.runs), fewest_units(table)
     if n_runs < 2 or n_units < 2:
-        found = f"{counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
-        raise BadPlan(f"{name} needs 2 runs and 2 topics of each collection; found {found}")
+        raise BadPlan(
+            f"{name} needs 2 runs and 2 topics of each collection; "
+            f"found {counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
+        )
     if baseline is not None and baseline not in table.runs:
         runs = nearest(baseline, list(table.runs))
         raise BadName(f"no run {baseline!r} in the scores; nearest: {runs}", option="baseline")

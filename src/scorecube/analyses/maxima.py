@@ -63,8 +63,8 @@ def maxima_block(
                 order, edges = family.ascending
                 runs, of = (family.first[order], family.second[order]), (starts, weights)
                 observed = np.ascontiguousarray(family.totals[:, order]), edges
-                found = largest[cell, k, here], reached[cell, place : place + len(order)]
-                running_maxima(runs, units, sums, by_trial, observed, of, family.added, found)
+                of_trials = largest[cell, k, here], reached[cell, place : place + len(order)]
+                running_maxima(runs, units, sums, by_trial, observed, of, family.added, of_trials)
                 place += len(family.first)
             if of_means:
                 largest_t[cell, here] = largest_of_means(table, cell, counts, sums)

@@ -87,9 +87,9 @@ def rank_sets(
     worse = np.where(differences > 0, second, first)[decided]
     low, high = rank_limits(better, worse, n)
     doubts = doubts_of_levels(names.ALPHA, [alpha])
-    found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
+    ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     described = {variable.name: variable.attrs() for variable in VARIABLES}
-    sets = {name: (names.RUN, array, described[name]) for name, array in found.items()}
+    sets = {name: (names.RUN, array, described[name]) for name, array in ranks.items()}
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | sets,
         {names.RUN: list(map(str, labels or of_series))},

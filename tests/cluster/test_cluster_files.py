@@ -182,34 +182,25 @@ def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> s
     program.parent.mkdir(exist_ok=True)
     program.write_text('#!/bin/sh\necho "scorecube $*"\n')
     program.chmod(0o755)
-    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
-    )
+    settings = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", **environment}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
-def test_the_array_job_sweeps_the_part_of_its_task(tmp_path: Path) -> None:
+def test_array_jobs_sweep_every_part_once(tmp_path: Path) -> None:
     command = ["bash", str(FILES / "slurm/parts.sbatch"), "my sweep.toml", "--memory=4GB"]
     task = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_CPUS_PER_TASK": "4"}
-    said = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="100", **task)
-    assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
-    again = run_with_stand_in(tmp_path, command, SLURM_ARRAY_TASK_COUNT="2", PARTS="100", **task)
-    assert again == said
-
-
-def test_the_indexed_job_sweeps_every_part_once(tmp_path: Path) -> None:
-    text = (FILES / "kubernetes/job.yaml").read_text()
-    config, job = yaml.safe_load_all(text)
+    for parts in (
+        {"SLURM_ARRAY_TASK_COUNT": "100"},
+        {"SLURM_ARRAY_TASK_COUNT": "2", "PARTS": "100"},
+    ):
+        said = run_with_stand_in(tmp_path, command, **parts, **task)
+        assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
+    config, job = yaml.safe_load_all((FILES / "kubernetes/job.yaml").read_text())
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    said = [
-        run_with_stand_in(tmp_path, container["args"], JOB_COMPLETION_INDEX=str(index))
-        for index in (0, job["spec"]["completions"] - 1)
-    ]
-    assert said == [
-        f"scorecube sweep /etc/sweep/sweep.toml --part {number}/100 --workers 4\n"
-        for number in (1, 100)
-    ]
+    for index, number in ((0, 1), (job["spec"]["completions"] - 1, 100)):
+        said = run_with_stand_in(tmp_path, container["args"], JOB_COMPLETION_INDEX=str(index))
+        assert said == f"scorecube sweep /etc/sweep/sweep.toml --part {number}/100 --workers 4\n"
     file = tmp_path / "sweep.toml"
     file.write_text(config["data"]["sweep.toml"])
     assert all(entry.seed is not None for entry in read_sweep(file).entries)

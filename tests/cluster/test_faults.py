@@ -19,7 +19,7 @@ from scorecube import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute.clusters import choose_cluster, open_executor
-from scorecube.execute.items import on_cluster
+from scorecube.execute.executor import on_cluster
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, open_client, wait_until
@@ -144,17 +144,8 @@ def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], s
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = [
-        sys.executable,
-        "-m",
-        "dask",
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        *QUIET,
-    ]
+    where = ["--host", "127.0.0.1", "--port", str(port)]
+    words = [sys.executable, "-m", "dask", "scheduler", *where, *QUIET]
     with subprocess.Popen(
         words, env=ENVIRONMENT | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

@@ -62,8 +62,8 @@ class Network:
         ))  # fmt: skip
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def ip(self, *words: str) -> None:
-        done = run_quietly("ip", *words)
+    def ip(self, words: str) -> None:
+        done = run_quietly("ip", *words.split())
         assert done.returncode == 0, done.stderr
 
     def on(self, host: str) -> list[str]:
@@ -72,60 +72,30 @@ class Network:
 
     def build(self) -> None:
         switch = self.names["switch"]
-        self.ip("netns", "add", switch)
-        self.ip("-n", switch, "link", "add", "br0", "type", "bridge")
-        self.ip("-n", switch, "link", "set", "br0", "up")
+        self.ip(f"netns add {switch}")
+        self.ip(f"-n {switch} link add br0 type bridge")
+        self.ip(f"-n {switch} link set br0 up")
         for host in HOSTS:
-            name = self.names[host]
-            self.ip("netns", "add", name)
-            self.ip(
-                "link",
-                "add",
-                "veth0",
-                "netns",
-                name,
-                "type",
-                "veth",
-                "peer",
-                "name",
-                f"v-{host}",
-                "netns",
-                switch,
-            )
-            self.ip("-n", switch, "link", "set", f"v-{host}", "master", "br0", "up")
-            self.ip("-n", name, "addr", "add", f"{self.address[host]}/24", "dev", "veth0")
-            self.ip("-n", name, "link", "set", "veth0", "up")
-            self.ip("-n", name, "link", "set", "lo", "up")
+            name, port = self.names[host], f"v-{host}"
+            self.ip(f"netns add {name}")
+            self.ip(f"link add veth0 netns {name} type veth peer name {port} netns {switch}")
+            self.ip(f"-n {switch} link set {port} master br0 up")
+            self.ip(f"-n {name} addr add {self.address[host]}/24 dev veth0")
+            self.ip(f"-n {name} link set veth0 up")
+            self.ip(f"-n {name} link set lo up")
 
     def link(self, host: str, state: str) -> None:
-        self.ip("-n", self.names["switch"], "link", "set", f"v-{host}", state)
+        self.ip(f"-n {self.names['switch']} link set v-{host} {state}")
 
     def start(self, what: str, host: str, *command: str) -> None:
         role = "scheduler" if what == "scheduler" else "worker"
-        tls = [
-            "--tls-ca-file",
-            self.tls / AUTHORITY,
-            "--tls-cert",
-            self.tls / CERTIFICATE,
-            "--tls-key",
-            self.tls / KEY,
-        ]
-        words = [*self.on(host), *command, *DASK, role, *map(str, tls), *QUIET]
-        if role == "scheduler":
-            words += [
-                "--host",
-                self.scheduler,
-            ]  # not --interface, which does not go with certificates
-        else:
-            words += [
-                self.scheduler,
-                "--interface",
-                "veth0",
-                "--nthreads",
-                "1",
-                "--death-timeout",
-                "30",
-            ]
+        files = {"--tls-ca-file": AUTHORITY, "--tls-cert": CERTIFICATE, "--tls-key": KEY}
+        tls = [word for flag, name in files.items() for word in (flag, str(self.tls / name))]
+        # A scheduler takes no --interface together with certificates.
+        where = f"--host {self.scheduler}"
+        if role == "worker":
+            where = f"{self.scheduler} --interface veth0 --nthreads 1 --death-timeout 30"
+        words = [*self.on(host), *command, *DASK, role, *tls, *QUIET, *where.split()]
         with (self.folder / f"{what}.log").open("ab") as log:
             self.running[what] = subprocess.Popen(
                 words, stdout=log, stderr=log, env=ENVIRONMENT | SETTINGS | {"OMP_NUM_THREADS": "1"}, cwd=self.folder, start_new_session=True
@@ -148,9 +118,9 @@ class Network:
         )
 
     def stop(self, what: str) -> None:
-        for process in (self.running.pop(what),):
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+        process = self.running.pop(what)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
 
     def destroy(self) -> None:
         for what in list(self.running):
@@ -281,20 +251,13 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
     assert outside == 5, "a scheduler, two workers and their nannies"
 
 
+CANNOT = "cannot connect to the dask scheduler at {}://10.99.0.1:8786"
+PLAIN = "tcp://10.99.0.1:8786"
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
-    "another run's certificate": (
-        {"security": "{stranger}"},
-        "cannot connect to the dask scheduler at tls://10.99.0.1:8786",
-    ),
+    "another run's certificate": ({"security": "{stranger}"}, CANNOT.format("tls")),
     "no certificate": ({}, "needs certificates"),
-    "not encrypted": (
-        {"address": "tcp://10.99.0.1:8786"},
-        "is not on this machine and its connections are not encrypted",
-    ),
-    "not encrypted on purpose": (
-        {"address": "tcp://10.99.0.1:8786", "insecure": True},
-        "cannot connect to the dask scheduler at tcp://10.99.0.1:8786",
-    ),
+    "not encrypted": ({"address": PLAIN}, "and its connections are not encrypted"),
+    "not encrypted on purpose": ({"address": PLAIN, "insecure": True}, CANNOT.format("tcp")),
 }
 
 
@@ -310,9 +273,8 @@ def test_a_client_without_the_certificate_is_refused(
                 told["security"] = security_of(stranger)
             profile = tmp_path / f"{number}.yaml"
             profile.write_text(json.dumps(told))
-            drivers[what] = stack.enter_context(
-                study.driver(*network.on("head"), cluster=profile, **SETTINGS)
-            )
+            started = study.driver(*network.on("head"), cluster=profile, **SETTINGS)
+            drivers[what] = stack.enter_context(started)
         for what, driver in drivers.items():
             status, said = end_of(driver, 90)
             assert status == 1, f"{what}: {said}"

@@ -25,25 +25,13 @@ from tests.conftest import Cli, Tree
 MB = 10**6
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("4GB", 4 * 10**9),
-        ("1.5 GiB", 3 * 2**29),
-        ("512m", 512 * 10**6),
-        ("2k", 2000),
-        ("100", 100),
-        ("1tib", 2**40),
-    ],
-)
-def test_sizes_are_read(text: str, size: int) -> None:
-    assert parse_memory(text) == size
-
-
-@pytest.mark.parametrize("text", ["-1GB", "4 apples", "0", "4GBB"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(BadPlan, match="is not a size; expected"):
-        parse_memory(text)
+def test_sizes_are_read_and_others_refused() -> None:
+    texts = ("4GB", "1.5 GiB", "512m", "2k", "100", "1tib")
+    sizes = [4 * 10**9, 3 * 2**29, 512 * 10**6, 2000, 100, 2**40]
+    assert [parse_memory(text) for text in texts] == sizes
+    for text in ("-1GB", "4 apples", "0", "4GBB"):
+        with pytest.raises(BadPlan, match="is not a size; expected"):
+            parse_memory(text)
 
 
 def test_the_program_and_loaded_data_count() -> None:
@@ -90,6 +78,9 @@ def test_less_than_the_program_is_refused_before_any_work(
         assert f"and {limit.removesuffix('MB')} MB are allowed" in outcome.stderr
     assert tree(study) == before
     assert scorecube("bootstrap", study, "--trials", 20, "--memory", "9GB", "--seed", 1).succeeded()
+    stored = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1]
+    outcome = scorecube("swap", study, *stored, "--memory", limit).succeeded()
+    assert "already there" in outcome.stderr  # which needs no memory
 
 
 def test_a_sweep_lists_what_needs_more_memory(scorecube: Cli, study: Path) -> None:
@@ -104,62 +95,51 @@ def test_a_sweep_lists_what_needs_more_memory(scorecube: Cli, study: Path) -> No
     assert not sc.open_study(study)["small"].results("tukey")
 
 
-def test_stored_results_need_no_memory(scorecube: Cli, study: Path) -> None:
-    stored = ["--sampling", "disjoint", "--size", 3, "--trials", 5, "--seed", 1]
-    outcome = scorecube("swap", study, *stored, "--memory", "1MB").succeeded()
-    assert "already there" in outcome.stderr
-
-
 UNLIMITED = "9223372036854771712\n"
 """What version 1 shows without a limit."""
+SLURM = "system.slice/slurmstepd.scope"
+GROUPS: list[tuple[str | None, dict[str, str], int | None]] = [
+    ("0::/\n", {"memory.max": "max\n"}, None),
+    ("0::/\n", {"memory.max": "1000000\n"}, 800_000),  # a container
+    ("0::/\n", {}, None),
+    # Jobs of SLURM: a step without a limit in a job that has one.
+    (
+        f"0::/{SLURM}/job_7/step_0/user/task_0\n",
+        {
+            f"{SLURM}/job_7/memory.max": "5000000\n",
+            f"{SLURM}/job_7/step_0/memory.max": "max\n",
+            f"{SLURM}/memory.max": "max\n",
+        },
+        4_000_000,
+    ),
+    # The folder of another view of the tree: the container's own root counts.
+    ("0::/docker/0123\n", {"memory.max": "3000000\n"}, 2_400_000),
+    # Version 1, beside an empty hierarchy of version 2.
+    (
+        "12:cpuset:/slurm/job_7\n9:memory:/slurm/uid_1/job_7/step_0\n0::/\n",
+        {
+            "memory/memory.limit_in_bytes": UNLIMITED,
+            "memory/slurm/uid_1/job_7/memory.limit_in_bytes": "2000000\n",
+            "memory/slurm/uid_1/job_7/step_0/memory.limit_in_bytes": UNLIMITED,
+            "cpuset/slurm/job_7/memory.limit_in_bytes": "1\n",
+        },
+        1_600_000,
+    ),
+    ("9:cpu,memory:/\n", {"memory/memory.limit_in_bytes": UNLIMITED}, None),
+    (None, {"memory.max": "1\n"}, None),  # not Linux
+]
 
 
-@pytest.mark.parametrize(
-    ("own", "limits", "expected"),
-    [
-        ("0::/\n", {"memory.max": "max\n"}, None),
-        ("0::/\n", {"memory.max": "1000000\n"}, 800_000),  # a container
-        ("0::/\n", {}, None),
-        # Jobs of SLURM: a step without a limit in a job that has one.
-        (
-            "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n",
-            {
-                "system.slice/slurmstepd.scope/job_7/memory.max": "5000000\n",
-                "system.slice/slurmstepd.scope/job_7/step_0/memory.max": "max\n",
-                "system.slice/slurmstepd.scope/memory.max": "max\n",
-            },
-            4_000_000,
-        ),
-        # The folder of another view of the tree: the container's own root counts.
-        ("0::/docker/0123\n", {"memory.max": "3000000\n"}, 2_400_000),
-        # Version 1, beside an empty hierarchy of version 2.
-        (
-            "12:cpuset:/slurm/job_7\n9:memory:/slurm/uid_1/job_7/step_0\n0::/\n",
-            {
-                "memory/memory.limit_in_bytes": UNLIMITED,
-                "memory/slurm/uid_1/job_7/memory.limit_in_bytes": "2000000\n",
-                "memory/slurm/uid_1/job_7/step_0/memory.limit_in_bytes": UNLIMITED,
-                "cpuset/slurm/job_7/memory.limit_in_bytes": "1\n",
-            },
-            1_600_000,
-        ),
-        ("9:cpu,memory:/\n", {"memory/memory.limit_in_bytes": UNLIMITED}, None),
-        (None, {"memory.max": "1\n"}, None),  # not Linux
-    ],
-)
+@pytest.mark.parametrize("place", range(len(GROUPS)))
 def test_the_default_respects_control_groups(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    own: str | None,
-    limits: dict[str, str],
-    expected: int | None,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: int
 ) -> None:
-    groups = tmp_path / "self"
-    monkeypatch.setattr(memory, "OWN_GROUPS", groups)
+    own, limits, expected = GROUPS[place]
+    monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "self")
     monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path / "cgroup")
     machine = default_memory()
     if own is not None:
-        groups.write_text(own)
+        (tmp_path / "self").write_text(own)
     for path, text in limits.items():
         file = tmp_path / "cgroup" / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -18,8 +18,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import ClusterFailed
-from scorecube.execute.executor import Executor
-from scorecube.execute.versions import check_versions, own_versions
+from scorecube.execute.executor import Executor, check_versions, own_versions
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
 from tests.cluster.lab import ENVIRONMENT, QUIET, open_client, wait_until

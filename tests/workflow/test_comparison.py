@@ -252,16 +252,3 @@ def test_what_cannot_be_understood_is_refused(
     how: dict[str, Any] = {"scores": BETTER, "run": "ours", "baseline": "base", "margin": 0.01}
     with pytest.raises(error):
         sc.gate(**(how | change))
-
-
-def test_an_error_that_nobody_foresaw_is_no_verdict(
-    tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = study_of(tmp_path / "s.zarr", BETTER)
-
-    def interrupt(*_: Any, **__: Any) -> Any:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(module, "make_table", interrupt)
-    with pytest.raises(ZeroDivisionError):
-        scorecube("gate", path, "--run", "ours", "--baseline", "base", "--margin", 0.01)

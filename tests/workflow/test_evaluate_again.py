@@ -50,22 +50,6 @@ def test_results_of_scores_that_were_replaced_are_outdated(
     scorecube("verify", study).succeeded()
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [(["--levels", "1:0"], "level_map (it was )"), (["--depth", "3"], "depth (it was 0)")],
-)
-def test_rankings_that_do_not_fit_are_refused(
-    parts: list[list[str]], change: list[str], expected: str, tmp_path: Path, scorecube: Cli
-) -> None:
-    study, name = tmp_path / "study.zarr", ["--name", "demo"]
-    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
-    before = open_study(study)["demo"].head
-    refused = scorecube("evaluate", study, *name, *parts[0], "--metrics", "RR", *change)
-    assert refused.status == 1
-    assert expected in refused.stderr
-    assert open_study(study)["demo"].head == before
-
-
 def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
     parts: list[list[str]], files: Files, tmp_path: Path, scorecube: Cli
 ) -> None:
@@ -100,6 +84,7 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
         ([], ["--no-relevant", "zero"], "--no-relevant exclude, and this asks for --no-relevant zero"),
         ([], ["--order", "file"], "order (it was score)"),
         ([], ["--depth", "3"], "depth (it was 0)"),
+        ([], ["--levels", "1:0"], "level_map (it was )"),
     ],
 )  # fmt: skip
 def test_scores_of_other_conditions_are_not_mixed(
@@ -121,14 +106,13 @@ def test_scores_of_other_conditions_are_not_mixed(
 def test_conditions_of_scores_beside_imported_ones_are_kept(
     parts: list[list[str]], tmp_path: Path, scorecube: Cli
 ) -> None:
-    made, study, name = tmp_path / "made.zarr", tmp_path / "study.zarr", ["--name", "demo"]
-    scorecube("evaluate", made, *name, *parts[0], *METRICS).succeeded()
-    own = open_study(made)["demo"].cube.sel(metric=["AP"]).drop_attrs()
-    open_study(study, mode="a").add("demo", cube=own.assign_coords(metric=["X"]))
-    other = ["--metrics", "P@5", "--gains", "auto,1:1:1"]
-    scorecube("evaluate", study, *name, *parts[0], *other).succeeded()
-    asked = [*other, "--no-relevant", "zero"]
-    refused = scorecube("evaluate", study, *name, *parts[0], *asked)
+    study, name = tmp_path / "study.zarr", ["--name", "demo"]
+    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
+    own = open_study(study)["demo"].cube.sel(metric=["AP"]).drop_attrs()
+    open_study(study, mode="a").add("demo", cube=own.assign_coords(metric=["X"]), replace=True)
+    other = [*name, *parts[0], "--metrics", "P@5", "--gains", "auto,1:1:1"]
+    scorecube("evaluate", study, *other).succeeded()
+    refused = scorecube("evaluate", study, *other, "--no-relevant", "zero")
     assert refused.status == 1
     assert "was evaluated with --no-relevant exclude" in refused.stderr
 

@@ -1,17 +1,42 @@
-"""The executor of a run: where its blocks are computed, and with how many resources."""
+"""Executors: calls of a function with many items, on threads that dask schedules or on a client.
+
+Every task is a pure function of one item, so dask computes it again where a worker is lost. The
+function is sent once to each worker; the tasks are small. Workers have the versions of the driver.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import os
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from scorecube.errors import ClusterFailed
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 Progress = Callable[[int, int], None]
 """Takes what is done, and all."""
+OnResult = Callable[[int, Any], None]
+"""Takes the position of an item, and what the function returned for it."""
+RETRIES = 2
+"""Further attempts for an item whose call raised an error, such as one of a file system."""
+GROUP = 8
+"""Results that a task combines."""
+PACKAGES = ("scorecube", "numpy", "numba", "scipy")
+ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
+"""Folders of the package whose code computes results."""
 
 
 def unreported(done: int, total: int) -> None:
@@ -38,3 +63,215 @@ class Executor:
 
 
 CALLING_THREAD = Executor()
+
+
+def run_items(
+    client: Client | None,
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    on_result: OnResult,
+    *,
+    workers: int = 1,
+    name: str = "item",
+) -> None:
+    """Call a function with every item; take the results as they come, one at a time, in any order.
+
+    client: None for threads of this process.
+    workers: Threads; one call at a time needs no scheduler, whose import takes 0.1 s.
+    name: Of the tasks, on dask's pages.
+    """
+    if client is not None:
+        from distributed import as_completed
+
+        with on_cluster(client) as futures:
+            futures += _submit(client, function, items, name)
+            place = {future.key: position for position, future in enumerate(futures)}
+            for future, value in as_completed(futures, loop=client.loop, with_results=True):
+                _refuse_lost(future)
+                on_result(place[future.key], value)
+                future.release()
+    elif 1 in (workers, len(items)):
+        for position, item in enumerate(items):
+            on_result(position, function(item))
+    else:
+        _on_threads(function, items, on_result, workers)
+
+
+def reduce_items(
+    client: Client,
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    combine: Callable[[Sequence[Any]], Any],
+    on_done: Callable[[int], None],
+    *,
+    name: str = "item",
+) -> Any:
+    """Return the combined results of a function for all items, reduced by a tree of tasks.
+
+    combine: Returns several results as one; importable by its name.
+    on_done: Called with the position of each item that is computed; its result stays there.
+    """
+    from distributed import as_completed
+
+    with on_cluster(client) as futures:
+        tasks = level = _submit(client, function, items, name)
+        place = {future.key: position for position, future in enumerate(tasks)}
+        futures += tasks
+        while len(level) > 1:
+            groups = [level[low : low + GROUP] for low in range(0, len(level), GROUP)]
+            level = [client.submit(combine, group, pure=False) for group in groups]
+        for future in as_completed(tasks, loop=client.loop):
+            _refuse_lost(future)
+            on_done(place[future.key])
+            if level is not tasks:
+                future.release()
+        return level[0].result()
+
+
+def _on_threads(
+    function: Callable[[Any], Any], items: Sequence[Any], on_result: OnResult, workers: int
+) -> None:
+    from dask.threaded import get
+
+    lock, is_over = Lock(), False
+
+    def call(position: int) -> None:  # returns nothing, as dask keeps results until the end
+        nonlocal is_over
+        result = function(items[position])
+        with lock:
+            if not is_over:
+                is_over = True  # after a failure, no other result is taken
+                on_result(position, result)
+                is_over = False
+
+    calls = {str(position): (call, position) for position in range(len(items))}
+    try:
+        get(calls, list(calls), num_workers=workers)
+    finally:
+        with lock:  # after an error, calls that have begun end on their own
+            is_over = True
+
+
+def _submit(
+    client: Client, function: Callable[[Any], Any], items: Sequence[Any], name: str
+) -> list[Future[Any]]:
+    """Submit a task for each item.
+
+    Workers fetch the function once, as the result of a task, from each other: unlike scattered
+    data it is computed again where its last holder is lost, and needs no worker to begin with.
+    """
+    import dask
+
+    run = f"{name}-{uuid4().hex[:8]}"
+    words = ["-".join(map(str, item)) if isinstance(item, tuple) else None for item in items]
+    keys = [(run, word or str(position)) for position, word in enumerate(words)]
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        shared = client.submit(_identity, function, pure=False, retries=RETRIES)
+        return client.map(
+            checked, items, key=keys, function=shared, versions=own_versions(), retries=RETRIES
+        )
+
+
+def checked(item: Any, function: Callable[[Any], Any], versions: dict[str, str]) -> Any:
+    """Return what this worker computes, if its programs are those of the driver.
+
+    Raises
+    ------
+    ClusterFailed
+        Other versions; or in place of an error of the function.
+    """
+    from distributed import get_worker
+
+    check_versions(get_worker().address, own_versions(), versions)
+    return function(item)
+
+
+def _refuse_lost(future: Future[Any]) -> None:
+    """Raise the error of a task that failed; all are cancelled when the scheduler is lost."""
+    if future.status != "finished":
+        raise future.exception() or CancelledError()
+
+
+@contextmanager
+def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
+    """Yield a list of futures that are cancelled after a failure.
+
+    Raises
+    ------
+    ClusterFailed
+        In place of errors of a lost cluster, and of workers without this package.
+    """
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+
+    where = client.scheduler.address if client.scheduler is not None else "an unknown address"
+    futures: list[Future[Any]] = []
+    try:
+        try:
+            yield futures
+        except BaseException:
+            with suppress(Exception):  # a lost scheduler has nothing to cancel
+                client.cancel(futures)
+            raise
+    except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
+        message = f"the dask scheduler at {where} was lost ({_last_line(error)})"
+    except KilledWorker as error:
+        message = (
+            f"{error.allowed_failures + 1} workers ended while they computed the same block, the "
+            f"last at {error.last_worker.address}: perhaps they lack memory (memory in the "
+            "cluster file), their log says more"
+        )
+    except (NoWorkerError, NoValidWorkerError) as error:
+        message = f"the dask scheduler at {where} had no worker for {error.timeout:,.0f} s"
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
+            raise
+        message = (
+            f"a worker cannot load what it was sent ({_last_line(error)}): start workers in the "
+            "environment of this program"
+        )
+    else:
+        return
+    hint = "Recorded blocks are kept; rerun the same command to resume"
+    raise ClusterFailed(f"{message}. {hint}") from None
+
+
+def _last_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[-1].strip()
+
+
+def _identity(data: Any) -> Any:
+    return data
+
+
+@cache
+def own_versions() -> dict[str, str]:
+    """Return the versions of this process: of packages, and a digest of the code of results."""
+    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
+        digest.update(path.read_bytes() + b"\0")
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: version(name) for name in PACKAGES},
+        "source": digest.hexdigest()[:12],
+    }
+
+
+def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Refuse a worker whose versions are not those of the driver (ClusterFailed).
+
+    It may compute other bits; the message has its address, and all versions that differ.
+    """
+    different = [
+        f"{name} {there.get(name, 'none')} (here {here[name]})"
+        for name in here
+        if there.get(name) != here[name]
+    ]
+    if different:
+        raise ClusterFailed(
+            f"the worker at {worker} has other versions than this program, and may compute other "
+            f"results: {', '.join(different)}. Stop it, or start it in the same environment. "
+            "Nothing that it computed is recorded; recorded blocks are kept; rerun the same "
+            "command to resume"
+        )

@@ -22,8 +22,7 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems
 from scorecube.collection.topic_groups import with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, option
-from scorecube.execute.executor import default_workers
-from scorecube.execute.items import run_items
+from scorecube.execute.executor import default_workers, run_items
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.formats import read_collections

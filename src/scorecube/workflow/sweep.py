@@ -26,8 +26,7 @@ from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.units import cubes_of
 from scorecube.errors import BadPlan, counted, kind_of, option
 from scorecube.execute.clusters import make_spec, open_executor
-from scorecube.execute.executor import Executor, Progress, default_workers
-from scorecube.execute.items import run_items
+from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.execute.memory import default_memory
 from scorecube.storage import Study, exists, open_study
 from scorecube.workflow.sweep_file import Entry, Source, SweepFile

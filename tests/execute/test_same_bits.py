@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube import Swap
+from scorecube.analyses.plan import cube_digest
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import analyse, cube_from_scores, digest, select
+from scorecube.workflow.api import analyse, cube_from_scores, select
 from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def test_order_of_runs_and_topics_does_not_matter() -> None:
     assert not shuffled["m1"].index.equals(frames["m1"].index)
     assert not shuffled["m1"].columns.equals(frames["m1"].columns)
     cubes = [cube_from_scores(each) for each in (frames, shuffled)]
-    assert digest(cubes[0]) == digest(cubes[1])
+    assert cube_digest(cubes[0]) == cube_digest(cubes[1])
     first, second = (analyse(each, Swap(), trials=TRIALS, seed=4, workers=1) for each in cubes)
     assert_same(second, first)
     assert second.attrs["digest"] == first.attrs["digest"]
@@ -224,7 +225,8 @@ def test_digest_tells_scores_and_labels_apart(cube: xr.Dataset) -> None:
     other["score"][0, 0, 0, 0] += 1e-15
     renamed = cube.assign_coords(run=[f"x{k}" for k in range(cube.sizes["run"])])
     assert (
-        len({digest(each) for each in (cube, other, renamed, cube.isel(topic=slice(1, None)))}) == 4
+        len({cube_digest(each) for each in (cube, other, renamed, cube.isel(topic=slice(1, None)))})
+        == 4
     )
 
 

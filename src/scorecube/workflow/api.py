@@ -14,12 +14,10 @@ from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.options import SHARED, Option
 from scorecube.analyses.plan import check_analysis, make_plan
-from scorecube.analyses.plan import cube_digest as digest
 from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.units import cubes_of
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.doubts import doubts_of as doubts
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
@@ -363,8 +361,6 @@ __all__ = [
     "arguments_of",
     "check_names",
     "cube_from_scores",
-    "digest",
-    "doubts",
     "evaluate",
     "evaluate_into",
     "figure",

@@ -146,10 +146,11 @@ STARTED: set[str] = set()
 
 
 def start_once(kind: str, make_study: Callable[[str], Study]) -> None:
-    """Start what a kind of runs keeps for the whole process."""
-    if kind not in STARTED:
-        compute(kind, make_study("first"), go_on)
-        STARTED.add(kind)
+    """Start what a kind of runs keeps for the whole process, such as the threads of dask."""
+    for one in ("memory", kind):
+        if one not in STARTED:
+            compute(one, make_study(f"first-{one}"), go_on)
+            STARTED.add(one)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

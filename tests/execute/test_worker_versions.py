@@ -72,7 +72,7 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
     file = tmp_path / "scheduler.json"
     words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
     with started(*words, source=SOURCE):
-        wait_until("a scheduler", file.exists)
+        wait_until("a scheduler", lambda: file.exists() and file.read_text().endswith("}"))
         yield str(json.loads(file.read_text())["address"])
 
 

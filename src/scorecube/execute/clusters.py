@@ -15,6 +15,7 @@ for certificates of this run (dask's `security: true`), unless a file says `inse
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -294,28 +295,35 @@ def _submit(
 
 def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
     """Connect to a running scheduler; refuse another version of dask there."""
-    from distributed import Client, Security
+    from distributed import Client, Security, rpc
+    from distributed.utils import LoopRunner
 
     address, chosen = spec.settings["address"], spec.settings.get("security", {})
     here = version("distributed")
-    place = {"scheduler_file" if address.endswith(".json") else "address": address}
+
+    async def version_there() -> str:
+        # Before a client, which waits long for the scheduler of another version when it is closed.
+        async with rpc(address, connection_args=security.get_connection_args("client")) as there:
+            return str((await there.versions())["packages"]["distributed"])
+
     try:
+        if address.endswith(".json"):
+            address = json.loads(Path(address).read_text(encoding="utf-8"))["address"]
         security = Security(**{"require_encryption": address.startswith("tls:"), **chosen})
-        client: Client = Client(**place, security=security, set_as_default=False)
-        stack.callback(_close, client)
-        versions: Any = client.get_versions()
-    except (OSError, ValueError, TypeError, TimeoutError, RuntimeError) as error:
+        there = LoopRunner().run_sync(version_there)
+        if there != here:
+            raise BadPlan(
+                f"the dask scheduler at {address} has distributed {there}, this program {here}; "
+                "start it in the same environment"
+            )
+        client = Client(address, security=security, set_as_default=False)
+    except (OSError, ValueError, KeyError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
             f"cannot connect to the dask scheduler at {address} ({error}); it needs "
             f"distributed {here} as this program, and a tls:// address needs certificates, which a "
             "cluster file names under security"
         ) from None
-    there = versions["scheduler"]["packages"]["distributed"]
-    if there != here:
-        raise BadPlan(
-            f"the dask scheduler at {address} has distributed {there}, this program {here}; "
-            "start it in the same environment"
-        )
+    stack.callback(_close, client)
     return client
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -44,6 +45,33 @@ def open_client(
     """Yield a client for what options of a command select."""
     with open_executor(choose_cluster(cluster, scheduler, workers)) as executor:
         yield executor.client
+
+
+@contextmanager
+def started(
+    *words: str, source: Path = REPO / "src", settings: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of dask with the package in a folder; kill it at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "dask", *words, *QUIET],
+        env=ENVIRONMENT | {"PYTHONPATH": str(source)} | dict(settings or {}),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A scheduler on loopback without a worker."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["scheduler", "--host", "127.0.0.1", "--port", str(port)]
+    with started(*words, settings=settings) as process:
+        yield process, f"tcp://127.0.0.1:{port}"
 
 
 def run_quietly(

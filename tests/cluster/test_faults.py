@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -22,7 +18,7 @@ from scorecube.execute.clusters import choose_cluster, open_executor
 from scorecube.execute.executor import on_cluster
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.cluster.lab import ENVIRONMENT, LOCAL, QUIET, is_loopback, open_client, wait_until
+from tests.cluster.lab import LOCAL, bare_scheduler, is_loopback, open_client, wait_until
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -134,25 +130,6 @@ def test_an_encrypted_cluster_listens_on_loopback_and_gives_the_same(
         assert all(map(is_loopback, listening)), listening
         result = analyse(small, Swap(), client=executor.client, **HOW)
     xr.testing.assert_identical(result.drop_attrs(), on_one_core)
-
-
-@contextmanager
-def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A scheduler on loopback without a worker."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    where = ["--host", "127.0.0.1", "--port", str(port)]
-    words = [sys.executable, "-m", "dask", "scheduler", *where, *QUIET]
-    with subprocess.Popen(
-        words, env=ENVIRONMENT | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            yield process, f"tcp://127.0.0.1:{port}"
-        finally:
-            process.kill()
 
 
 def test_a_lost_scheduler_is_reported_in_one_message(small: xr.Dataset) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +17,7 @@ from scorecube.errors import ClusterFailed
 from scorecube.execute.executor import Executor, check_versions, own_versions
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
-from tests.cluster.lab import ENVIRONMENT, QUIET, open_client, wait_until
+from tests.cluster.lab import bare_scheduler, open_client, started, wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
 KERNEL = Path("scorecube", "kernels", "swap.py")
@@ -41,20 +37,6 @@ def test_another_version_is_named(name: str) -> None:
         assert f"{name} {word} (here {here[name]})" in message
 
 
-@contextmanager
-def started(*words: str, source: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of dask with the package in a folder; kill it at the end."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "dask", *words, *QUIET],
-        env=ENVIRONMENT | {"PYTHONPATH": str(source)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 @pytest.fixture
 def changed(tmp_path: Path) -> Path:
     """A copy of the package with another kernel: it counts no swap of the first pair of runs."""
@@ -68,12 +50,9 @@ def changed(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    file = tmp_path / "scheduler.json"
-    words = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
-    with started(*words, source=SOURCE):
-        wait_until("a scheduler", lambda: file.exists() and file.read_text().endswith("}"))
-        yield str(json.loads(file.read_text())["address"])
+def scheduler() -> Iterator[str]:
+    with bare_scheduler() as (_, address):
+        yield address
 
 
 def worker_words(address: str) -> list[str]:
@@ -130,7 +109,7 @@ def test_nothing_is_recorded_of_a_worker_of_another_version_that_joins_late(
         assert re.match(REFUSED, str(error))
         assert not list(study.glob("demo/blocks/*/*/*.npz"))
         assert not list(study.glob("demo/results/*"))
-        with started(*worker_words(scheduler), source=SOURCE):
+        with started(*worker_words(scheduler)):
             resumed = compute(study, scheduler)
     fresh = sc.analyse(open_study(study)["demo"].cube, SWAP, trials=TRIALS, seed=3, workers=1)
     xr.testing.assert_identical(resumed.drop_attrs(), fresh.drop_attrs())

@@ -14,7 +14,7 @@ from typer import Context
 from scorecube.analyses.options import SHARED, Option
 from scorecube.cli.options import As, File, Form, Text, argument, flag, with_options, with_preset
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
-from scorecube.errors import BadPlan, BadStudy, default_flag, option
+from scorecube.errors import BadPlan, BadStudy, option
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,42 +32,40 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 """Shared options that select scores of a study; one run has a variance, too."""
 
 
-def _read(name: str, whole: bool, text: str) -> Any:
-    """Return the number of a text, or a list of several; whole ones also as 10..200:10."""
-    from scorecube.analyses.options import split_list
+def _whole(name: str, text: str) -> Any:
+    """Return the whole numbers of a text such as 25,50 or 10..200:10."""
     from scorecube.analyses.two_samples import parse_sizes
 
     try:
-        values = list(parse_sizes(text) if whole else map(float, split_list(text)))
-    except (BadPlan, ValueError):
-        values = []
-    if not values:
-        kind = "whole numbers like 50, or 25,50, or 10..200:10" if whole else "numbers like 0.1"
-        raise BadPlan(f"{default_flag(name)} {text!r} is not {kind}, separated by commas")
-    return values[0] if len(values) == 1 else values
+        return parse_sizes(text)
+    except BadPlan:
+        expected = "whole numbers like 50, or 25,50, or 10..200:10"
+        raise BadPlan(f"{option(name, text)}: expected {expected}", option=name) from None
 
 
-NUMBERS: dict[str, tuple[Any, bool, str]] = {
-    "variance": (None, False, "Variances of scores, separated by commas."),
-    "min_diff": (None, False, "Difference in mean score to detect; 0.1 by default."),
-    "width": (None, False, "Widest confidence interval (--method ci); 0.1 by default."),
-    "topics": ("10..200", True, "Numbers of topics, e.g. 10..200 or 25,50,100."),
-    "systems": (10, True, "Number of systems to compare (ANOVA)."),
-    "alpha": (0.05, False, "Significance level; 1 - confidence level of intervals."),
-    "beta": (0.2, False, "Probability of a type II error; power is 1 - beta."),
-}
-"""Option -> default, whether the numbers are whole, and help."""
+def _numbers(name: str, text: str, default: float | None = None) -> Option:
+    return Option(text, name=name, default=default, type=float | tuple[float, ...] | None)
+
+
+def _counts(name: str, text: str, default: str) -> Option:
+    return Option(text, name=name, default=default, convert=partial(_whole, name))
+
+
+NUMBERS = (
+    _numbers("variance", "Variances of scores, separated by commas."),
+    _numbers("min_diff", "Difference in mean score to detect; 0.1 by default."),
+    _numbers("width", "Widest confidence interval (--method ci); 0.1 by default."),
+    _counts("topics", "Numbers of topics, e.g. 10..200 or 25,50,100.", "10..200"),
+    _counts("systems", "Number of systems to compare (ANOVA).", "10"),
+    _numbers("alpha", "Significance level; 1 - confidence level of intervals.", 0.05),
+    _numbers("beta", "Probability of a type II error; power is 1 - beta.", 0.2),
+)
+"""Options of numbers, each one or several."""
 
 
 def options_of(*names: str) -> dict[str, Option]:
     """Return options of numbers, and those that select scores of a study."""
-    numbers = {}
-    for name in names:
-        default, whole, text = NUMBERS[name]
-        numbers[name] = Option(
-            text, name=name, default=default, convert=partial(_read, name, whole)
-        )
-    return numbers | SELECTION
+    return {number.name: number for number in NUMBERS if number.name in names} | SELECTION
 
 
 @with_options(options_of("variance", "min_diff", "width", "systems", "alpha", "beta"))
@@ -127,6 +125,11 @@ def wcw(
     show(compute(study, values, out, calculator.wcw, widths_of_cube), form, out)
 
 
+def _single(value: Any) -> Any:
+    """Return the number of a list of one, and others as they are."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def compute(
     study: str | None,
     values: dict[str, Any],
@@ -146,6 +149,7 @@ def compute(
     if out is not None:
         check_figure_path(out)
     selection = {name: values.pop(name) for name in SELECTION}
+    values = {key: _single(value) for key, value in values.items()}
     variance = values.pop("variance")
     if (study is None) == (variance is None):
         raise BadPlan(
@@ -199,8 +203,7 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
     if curves == "noncentrality":
         write_figure(drawn(pictures.noncentrality_curves), out)
         return
-    chosen = [variance] if isinstance(variance, float) else variance or EXTREME_VARIANCES
-    write_figure(drawn(pictures.tool_curves, chosen), out)
+    write_figure(drawn(pictures.tool_curves, variance or EXTREME_VARIANCES), out)
 
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:

@@ -37,29 +37,18 @@ from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
 from scorecube.workflow.plugins import load_plugins
 
+MODULES: dict[Any, str] = {
+    demo: "demo",
+    collection_commands: "evaluate import_ fetch standardise preferences",
+    gate_command: "compare gate",
+    design_commands: "design wcw",
+    study_commands: "info show report figure list_ merge verify forget",
+    sweep_command: "sweep",
+}
 FUNCTIONS: dict[str, Callable[..., None]] = {
-    function.__name__.strip("_"): function
-    for function in (
-        demo.demo,
-        collection_commands.evaluate,
-        collection_commands.import_,
-        collection_commands.fetch,
-        collection_commands.standardise,
-        collection_commands.preferences,
-        gate_command.compare,
-        gate_command.gate,
-        design_commands.design,
-        design_commands.wcw,
-        study_commands.info,
-        study_commands.show,
-        study_commands.report,
-        study_commands.figure,
-        study_commands.list_,
-        study_commands.merge,
-        study_commands.verify,
-        study_commands.forget,
-        sweep_command.sweep,
-    )
+    name.strip("_"): getattr(module, name)
+    for module, names in MODULES.items()
+    for name in names.split()
 }
 """All commands but those of the analyses."""
 QUESTIONS = {

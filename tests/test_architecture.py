@@ -100,7 +100,7 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 5_875, "cli": 1_890, "collection": 2_700, "execute": 1_215, "ingest": 4_300,
+    "analyses": 5_875, "cli": 1_895, "collection": 2_680, "execute": 1_215, "ingest": 4_300,
     "report": 4_983, "statistics": 875, "storage": 2_600, "workflow": 2_384,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""

@@ -13,20 +13,22 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.collection.schema import limits, variables
+from scorecube.collection.schema import read_variables
 from scorecube.report.formats import ROWS_AT_ONCE, render, render_parts
 from scorecube.report.readable import decimals_of, intervals_of
 from scorecube.report.tables import Table, averages, traits_of
 from scorecube.testing import simulate_cube
 
-KNOWN = (
-    *variables((), "estimate", "1", mean="mean", needed="topics"),
-    *variables((), "low", "1", of="mean", mean_low="lower limit"),
-    *variables((), "high", "1", of="mean", mean_high="upper limit"),
-    *variables((), "standard_error", "1", of="needed", error="its standard error"),
-    *variables((), "p_value", "1", p="p-value"),
-    *variables((), "share", "1", form=".0%", share="share"),
-    *variables((), "condition", "1", form=".2f", alpha="level"),
+KNOWN = read_variables(
+    """
+    mean | estimate | 1 | mean
+    mean | limits:mean | 1 | limit
+    needed | estimate | 1 | topics
+    error | standard_error:needed | 1 | its standard error
+    p | p_value | 1 | p-value
+    share | share | 1 .0% | share
+    alpha | condition | 1 .2f | level
+    """
 )
 
 
@@ -137,8 +139,9 @@ def test_limits_and_p_values_have_no_mean_over_collections() -> None:
 
 
 def test_limits_belong_to_the_estimate_at_the_same_label() -> None:
-    dims = ("coefficient",)
-    known = [*variables(dims, "estimate", value="x"), *limits("value", dims, "1", "{} limit")]
+    known = read_variables(
+        "[coefficient]\nvalue | estimate | 1 | x\nvalue | limits:value | 1 | limit"
+    )
     sources = {f"{k}{end}": f"value{end}[{k}]" for k in "ab" for end in ("", "_low", "_high")}
     traits = traits_of(sources, {variable.name: variable for variable in known})
     assert traits["of"] == {f"{k}{end}": k for k in "ab" for end in ("_low", "_high")}

@@ -12,7 +12,7 @@ from scorecube import names
 from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.table import make_table
 from scorecube.collection import schema
-from scorecube.collection.schema import CELL, Variable
+from scorecube.collection.schema import Variable, read_variables
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.errors import BadInput, BadPlan
@@ -27,16 +27,15 @@ ESTIMATES = {
         lambda scores: components(scores)[-1],
     ),
 }
-VARIANCES = tuple(
-    variable
-    for name, (meaning, _) in ESTIMATES.items()
-    for variable in (
-        *schema.variables(CELL, "estimate", **{name: meaning}),
-        *schema.limits(name, CELL, "1", f"{{}} limit of the {meaning}"),
+VARIANCES = read_variables(
+    "[metric gain]\n"
+    + "\n".join(
+        f"{name} | estimate | 1 | {meaning}\n{name} | limits:{name} | 1 | limit of the {meaning}"
+        for name, (meaning, _) in ESTIMATES.items()
     )
 )
 """Of `variances`."""
-TOPIC_LIMITS = schema.limits("topics", (), "topics", "{} limit of the number of topics")
+TOPIC_LIMITS = read_variables("topics | limits:topics | topics | limit of the number of topics")
 VARIABLES = (
     *(Variable(name, (), "f", of.units, of.meaning, of.role) for name, of in QUANTITIES.items()),
     *TOPIC_LIMITS,

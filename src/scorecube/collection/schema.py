@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
@@ -21,6 +21,9 @@ ROLES = (
     *("count", "share", "flag", "label", "condition"),
 )
 """What the values of a variable are: estimates and shares are averaged over collections."""
+KINDS = {"count": "iu", "flag": "b", "label": "OUT"}
+"""Role -> dtype kinds of its values; of others ``f``."""
+WORDS = {"low": "lower", "high": "upper"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Variable:
     kinds: Letters of the allowed NumPy dtype kinds, e.g. ``iu``.
     units: Unit; ``1`` for none.
     long_name: Meaning.
-    role: What its values are, of `ROLES`; empty if that is not declared yet.
+    role: What its values are, of `ROLES`; empty if that is not declared.
     of: Name of the variable that limits or a standard error belong to.
     heading: Words for people, where the name in words is not enough.
     form: How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
@@ -59,116 +62,95 @@ class Variable:
         return {"long_name": self.long_name, "units": self.units}
 
 
-def variables(
-    dims: tuple[str, ...],
-    role: str,
-    units: str = "1",
-    kinds: str = "",
-    *,
-    of: str = "",
-    form: str = "",
-    headings: Any = None,
-    **long_names: str,
-) -> tuple[Variable, ...]:
-    """Return variables that have all but their names and meanings in common.
+def read_variables(text: str) -> tuple[Variable, ...]:
+    """Return declared variables: ``name | role | units | meaning``, below a line with their dims.
 
-    kinds: As of `Variable`; by role if empty.
-    headings: Of `Variable`, by name, of those that need one.
-    long_names: Meanings by name.
+    A heading may follow the name after ``=``, other dtype kinds the role after ``/``, the variable
+    that it belongs to after ``:``, and a format the units after a space. The role ``limits``
+    declares two, ``name_low`` and ``name_high``: the lower and the upper of what is said.
+
+    Examples
+    --------
+    >>> mean, low, high = read_variables(
+    ...     '''
+    ...     [metric run]
+    ...     mean = mean score | estimate | score .3f | mean score of a run
+    ...     mean | limits:mean | score | limit of the mean
+    ...     '''
+    ... )
+    >>> mean.dims, mean.heading, mean.form, low.of, low.long_name
+    (('metric', 'run'), 'mean score', '.3f', 'mean', 'lower limit of the mean')
     """
-    kinds = kinds or {"count": "iu", "flag": "b", "label": "OUT"}.get(role, "f")
-    return tuple(
-        Variable(
-            name, dims, kinds, units, long_name, role, of, (headings or {}).get(name, ""), form
-        )
-        for name, long_name in long_names.items()
-    )
+    declared: list[Variable] = []
+    dims: tuple[str, ...] = ()
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("["):
+            dims = tuple(line.strip("[]").split())
+            continue
+        named, role, unit, meaning = (part.strip() for part in line.split(" | "))
+        name, _, heading = named.partition(" = ")
+        role, _, of = role.partition(":")
+        role, _, kinds = role.partition("/")
+        units, _, form = unit.partition(" ")
+        kinds = kinds or KINDS.get(role, "f")
+        for end in ("low", "high") if role == "limits" else ("",):
+            kind, long_name = (end, f"{WORDS[end]} {meaning}") if end else (role, meaning)
+            full = f"{name}_{end}" if end else name
+            declared.append(Variable(full, dims, kinds, units, long_name, kind, of, heading, form))
+    return tuple(declared)
 
 
-def limits(
-    of: str,
-    dims: tuple[str, ...],
-    units: str,
-    meaning: str,
-    kinds: str = "f",
-    *,
-    name: str = "",
-    form: str = "",
-) -> tuple[Variable, Variable]:
-    """Return the lower and the upper limit of an estimate.
-
-    of: Name of the estimate.
-    meaning: With braces in place of ``lower`` and ``upper``.
-    name: Before ``_low`` and ``_high``; by default that of the estimate.
+COORDINATES = read_variables(
     """
-    low, high = (
-        Variable(
-            f"{name or of}_{role}", dims, kinds, units, meaning.format(end), role, of, form=form
-        )
-        for role, end in (("low", "lower"), ("high", "upper"))
-    )
-    return low, high
-
-
-COORDINATES = (
-    *variables(
-        *((), "condition", "1", "f"),
-        form=".2f",
-        alpha="significance level",
-        confidence="confidence level",
-        fuzziness="share of the larger mean below which two means are a tie",
-        lower="lower edge of a bin",
-        target="coefficient that is asked for",
-        threshold="tau that is asked for",
-    ),
-    *variables(
-        *((), "condition", "1", "i"),
-        bin="number of a bin of differences",
-        cutoff="depth of a metric",
-        k="number of leading runs",
-        left_out="teams that are left out",
-        n_topics_wanted="topics that are to be left",
-        rank="place of a run, or of a pair by its p-value",
-        size="topics in a sample",
-        trial="number of a trial",
-    ),
-    *variables((), "label", "1", "O", system="runs that are repetitions of one system"),
+    []
+    alpha | condition | 1 .2f | significance level
+    confidence | condition | 1 .2f | confidence level
+    fuzziness | condition | 1 .2f | share of the larger mean below which two means are a tie
+    lower | condition | 1 .2f | lower edge of a bin
+    target | condition | 1 .2f | coefficient that is asked for
+    threshold | condition | 1 .2f | tau that is asked for
+    bin | condition/i | 1 | number of a bin of differences
+    cutoff | condition/i | 1 | depth of a metric
+    k | condition/i | 1 | number of leading runs
+    left_out | condition/i | 1 | teams that are left out
+    n_topics_wanted | condition/i | 1 | topics that are to be left
+    rank | condition/i | 1 | place of a run, or of a pair by its p-value
+    size | condition/i | 1 | topics in a sample
+    trial | condition/i | 1 | number of a trial
+    system | label/O | 1 | runs that are repetitions of one system
+    """
 )
 """What rows of results are about; tables may declare these names otherwise."""
 
 CELL = (names.METRIC, names.GAIN)
 """Dims of metrics under gain settings."""
-_JUDGED = (names.TOPIC, names.DOCUMENT)
-RANKINGS = (
-    *variables(
-        *((names.RUN, names.TOPIC, names.RANK), "", "level", "i"),
-        level_at_rank="relevance level of the document at a rank; -1 unjudged or behind the end",
-    ),
-    *variables(
-        *((names.RUN, names.TOPIC), "", "documents", "iu"),
-        n_retrieved="documents returned for a topic",
-    ),
-    *variables(
-        *((names.TOPIC, names.LEVEL), "", "documents", "iu"), n_judged="documents judged at a level"
-    ),
+RANKINGS = read_variables(
+    """
+    [run topic rank]
+    level_at_rank | /i | level | relevance level at a rank; -1 unjudged or behind the end
+    [run topic]
+    n_retrieved | /iu | documents | documents returned for a topic
+    [topic level]
+    n_judged | /iu | documents | documents judged at a level
+    """
 )
-DOCUMENTS = (
-    *variables(
-        *((names.RUN, names.TOPIC, names.RANK), "", "1", "i"),
-        document_at_rank="number of the judged document at a rank; -1 unjudged or behind the end",
-    ),
-    *variables(
-        *(_JUDGED, "", "level", "i"),
-        level_of_document="relevance level of a document; -1 not judged, or behind the last one",
-    ),
+DOCUMENTS = read_variables(
+    """
+    [run topic rank]
+    document_at_rank | /i | 1 | number of the judged document at a rank; -1 for none
+    [topic document]
+    level_of_document | /i | level | relevance level; -1 not judged, or behind the last one
+    """
 )
 """Documents at ranks."""
-KEYS = variables(
-    *(_JUDGED, "", "1", "i"),
-    document_key="hash of the id of a judged document; 0 behind the topic's last document",
+KEYS = read_variables(
+    """
+    [topic document]
+    document_key | /i | 1 | hash of the id of a judged document; 0 behind the topic's last document
+    """
 )
 """Documents under other judgements; absent from digests."""
-CUBE = variables((*CELL, names.RUN, names.TOPIC), "", score="effectiveness score")
+CUBE = read_variables("[metric gain run topic]\n score |  | 1 | effectiveness score")
 LEVEL_AT_RANK = RANKINGS[0].name
 
 

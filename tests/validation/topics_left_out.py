@@ -112,12 +112,14 @@ def rows(which: tuple[tuple[str, int], ...] = ROWS) -> Iterator[Row]:
             removed = {
                 str(team)
                 for team, gone in zip(
-                    own["team"].values, own["team_left_out"].values[trial], strict=True
+                    own["team"].values, own["team_left_out"].isel(trial=trial).values, strict=True
                 )
                 if gone
             }
             left = plain.leave_out(collection, removed, metric, gains, depth=10)
-            order = [topics[place] for place in np.argsort(own["topic_place"].values[trial])]
+            order = [
+                topics[place] for place in np.argsort(own["topic_place"].isel(trial=trial).values)
+            ]
             survivors.append(len(left.topics))
             variances.append(left.variance(left.reduced(order, WANTED)))
         half = T_QUANTILE * np.std(variances, ddof=1) / TRIALS**0.5

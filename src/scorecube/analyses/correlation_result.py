@@ -8,7 +8,7 @@ import numpy as np
 
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray
-from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import read_variables
 
 MOST_NAMED = 6
 """Comparisons that a note names."""

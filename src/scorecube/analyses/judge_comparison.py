@@ -13,7 +13,7 @@ from scorecube.analyses.correlation import above_by_cell
 from scorecube.analyses.judged_tables import JudgedTable
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_groups
-from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import read_variables
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.grid import EQUAL

@@ -9,7 +9,7 @@ import numpy as np
 from scorecube.analyses.maxima import critical_value
 from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import Table
-from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import read_variables
 from scorecube.statistics.intervals import estimate, few_differ, logit_limits, mean_limits
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 

@@ -16,7 +16,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import PairTest, alphas_field, baseline_field
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
-from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import read_variables
 from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import EQUAL

@@ -21,8 +21,8 @@ from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import FloatArray
-from scorecube.analyses.variables import read_variables
 from scorecube.collection.run_pairs import pair_labels, pair_positions
+from scorecube.collection.schema import read_variables
 from scorecube.errors import BadPlan, counted
 from scorecube.statistics.multiple_testing import METHODS
 

@@ -14,8 +14,7 @@ from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scor
 from scorecube.analyses.options import ONLY_TOPICS, option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
-from scorecube.analyses.variables import read_variables
-from scorecube.collection.schema import label_array
+from scorecube.collection.schema import label_array, read_variables
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance import (
     COEFFICIENTS,

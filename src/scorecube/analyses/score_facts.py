@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.variables import read_variables
-from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of
+from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of, read_variables
 
 MEANS = read_variables("""
     [metric gain run]

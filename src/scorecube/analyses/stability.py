@@ -16,9 +16,8 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Arrays, Part, Sum, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import TwoSamples
-from scorecube.analyses.variables import read_variables
 from scorecube.collection.run_pairs import pair_labels
-from scorecube.collection.schema import label_array
+from scorecube.collection.schema import label_array, read_variables
 
 VARIABLES = read_variables("""
     [metric gain size fuzziness pair]

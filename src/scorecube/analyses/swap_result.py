@@ -13,7 +13,7 @@ from scorecube.analyses import jackknife
 from scorecube.analyses.protocol import Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
-from scorecube.analyses.variables import read_variables
+from scorecube.collection.schema import read_variables
 from scorecube.kernels.swap import count_and_swaps, orders
 from scorecube.statistics.batches import rate_limits
 from scorecube.statistics.required_difference import Required, required_differences, share_beyond

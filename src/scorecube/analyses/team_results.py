@@ -14,8 +14,8 @@ import numpy as np
 
 from scorecube.analyses.jackknife import CONFIDENCE, FloatArray
 from scorecube.analyses.team_scores import JudgedRuns
-from scorecube.analyses.variables import read_variables
 from scorecube.collection.pools import Pools
+from scorecube.collection.schema import read_variables
 from scorecube.design import topic_set_size
 from scorecube.kernels.ranks import ranks_above
 

@@ -37,7 +37,7 @@ def test_each_is_a_record_with_options_that_differ_from_the_defaults(paper: str,
     preset, kind = preset_of(paper, name), registry.load(name)
     options = kind(**preset.options).options()
     differing = {key for key, value in options.items() if value != kind().options()[key]}
-    assert {*preset.options} - {"rule"} <= differing | {"rule"}
+    assert {*preset.options} == differing
     assert (preset.trials is not None) == kind.resamples
 
 
@@ -70,9 +70,11 @@ def test_options_that_are_given_win_on_the_command_line(
 ) -> None:
     study = tmp_path / "study.zarr"
     sc.open_study(study, mode="a").add("c", cube=cube.drop_vars("topic_sample", errors="ignore"))
-    words = ("swap", str(study), "--as", "sakai-2005", "--trials", "10", "--confidence", "0.9")
+    words = ("swap", str(study), "--as", "sakai-2005", "--trials", "10")
+    words += ("--confidence", "0.9", "--sampling", "replacement")
     assert scorecube(*words).status == 0
     result = sc.open_study(study)["c"].result("swap")
+    assert result["size"].values.tolist() == [25]
     assert (result.attrs["preset"], result.attrs["trials"]) == ("sakai-2005", 10)
     assert result["confidence"].values.tolist() == [0.9]
     assert result.sizes["bin"] == 21
@@ -112,3 +114,9 @@ def test_latex_has_all_columns_of_a_paper(cube: xr.Dataset) -> None:
     text = sc.latex(sc.analyse(cube, preset="sakai-2007 swap", trials=20))
     heads = next(line for line in text.splitlines() if "(iv)" in line)
     assert heads.count("&") == 5  # confidence, metric and the four
+
+
+@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
+def test_half_of_the_topics_is_a_size_of_all_samplings(cube: xr.Dataset, sampling: Any) -> None:
+    result = sc.analyse(cube, sc.Swap(sampling=sampling, size="half"), trials=5)
+    assert result["size"].values.tolist() == [25]

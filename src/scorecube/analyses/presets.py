@@ -40,7 +40,7 @@ class Preset:
 
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
-    "sakai-2005": {"swap": Preset(BINS | {"rule": "s0"}, 1000, OF_2007[:1])},
+    "sakai-2005": {"swap": Preset(BINS | {"size": "half"}, 1000, OF_2007[:1])},
     "sakai-2007": {
         "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, 1000, OF_2007[:1]),
         "bootstrap": Preset(COUNTED, 1000, OF_2007[:1]),

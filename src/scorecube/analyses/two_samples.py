@@ -24,6 +24,7 @@ from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
+HALF = "half"
 MOST_SIZES = 1000
 SIZES = re.compile(r"(\d+)(?:\.\.(\d+)(?::([1-9]\d*))?)?")
 LOG_UNITS = 2.0**32
@@ -44,13 +45,14 @@ class TwoSamples(Analysis):
         detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of "
         "Sakai 2005, section 3.2, drawn independently of each other.",
     )
-    size: int | Sequence[int] | None = option_field(
+    size: Literal["half"] | int | Sequence[int] | None = option_field(
         None,
-        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5; half of them, with replacement "
-        "all, by default.",
+        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5, or half; half of them, with "
+        "replacement all, by default.",
         detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the "
         "beginning of that of the next larger size. Of topics in groups it counts groups.",
         minimum=1,
+        aliases={HALF: HALF},
         convert=lambda text: parse_sizes(text),
     )
     summary: Literal["mean", "geo", "area"] = option_field(
@@ -63,7 +65,7 @@ class TwoSamples(Analysis):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.size, Sequence):
+        if isinstance(self.size, tuple):
             ascending = tuple(sorted(set(self.size)))
             # Equal sizes must have equal digests.
             object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
@@ -71,10 +73,11 @@ class TwoSamples(Analysis):
     def n_drawn(self, table: Table) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
         n = table.n_whole
-        if self.size is None:
-            drawn = [n if self.sampling == "replacement" else n // 2]
+        if self.size is None or self.size == HALF:
+            whole = self.size is None and self.sampling == "replacement"
+            drawn = [n if whole else n // 2]
         else:
-            sizes = self.size if isinstance(self.size, Sequence) else (self.size,)
+            sizes: Any = self.size if isinstance(self.size, tuple) else (self.size,)
             drawn = [max(1, round(size / table.in_bag)) for size in sizes]
         return [max(1, size * table.sizes.size // n) if n else size for size in drawn]
 

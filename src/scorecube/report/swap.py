@@ -46,7 +46,9 @@ OVERLAP = Table("size", "size sampling unique common")
 def sample_title(options: Mapping[str, Any]) -> str:
     """Return sampling and sizes of samples."""
     size = options["size"]
-    words = "" if not size else f" of {size if isinstance(size, int) else size[-1]} topics"
+    largest = size[-1] if isinstance(size, list | tuple) else size
+    counted = "half of the" if largest == "half" else largest
+    words = f" of {counted} topics" if size else ""
     return f"{options['sampling']} samples{words}"
 
 

@@ -158,7 +158,16 @@ WRONG: dict[Any, tuple[Any, ...]] = {
     tuple[int, ...]: (5, (True,), (2.5,), ("5",), None, {"n"}),
     tuple[str, ...]: (1, (1,), None, (None,), {"t"}),
     Literal["auto"] | int: (1.5, 2.0, True, "2.5", "Auto", None, (2,), NAN, b"2"),
-    Literal["half"] | int | Sequence[int] | None: ("x", 1.5, True, ("25",), (2.5,), (True,), b"25", {25}),
+    Literal["half"] | int | Sequence[int] | None: (
+        "x",
+        1.5,
+        True,
+        ("25",),
+        (2.5,),
+        (True,),
+        b"25",
+        {25},
+    ),
 }
 """Values of other types than a field's, by its type; truth values are no numbers."""
 OF_CHOICES = (1, None, True, "none of them", ("none of them",), {"t"}, b"t")

@@ -70,9 +70,8 @@ def test_options_that_are_given_win_on_the_command_line(
 ) -> None:
     study = tmp_path / "study.zarr"
     sc.open_study(study, mode="a").add("c", cube=cube.drop_vars("topic_sample", errors="ignore"))
-    words = ("swap", str(study), "--as", "sakai-2005", "--trials", "10")
-    words += ("--confidence", "0.9", "--sampling", "replacement")
-    assert scorecube(*words).status == 0
+    words = f"swap {study} --as sakai-2005 --trials 10 --confidence 0.9 --sampling replacement"
+    assert scorecube(*words.split()).status == 0
     result = sc.open_study(study)["c"].result("swap")
     assert result["size"].values.tolist() == [25]
     assert (result.attrs["preset"], result.attrs["trials"]) == ("sakai-2005", 10)

@@ -46,9 +46,8 @@ OVERLAP = Table("size", "size sampling unique common")
 def sample_title(options: Mapping[str, Any]) -> str:
     """Return sampling and sizes of samples."""
     size = options["size"]
-    largest = size[-1] if isinstance(size, list | tuple) else size
-    counted = "half of the" if largest == "half" else largest
-    words = f" of {counted} topics" if size else ""
+    number = {"half": "half of the"}.get(str(size), size[-1] if isinstance(size, list) else size)
+    words = f" of {number} topics" if size else ""
     return f"{options['sampling']} samples{words}"
 
 

@@ -16,7 +16,6 @@ TOPIC: Final = "topic"  # a topic (question, query), by its id as a string
 COLLECTION: Final = "collection"  # collection, benchmark or task, by name; of boards along topic
 RANK: Final = "rank"  # position in a ranked list, from 1
 LEVEL: Final = "level"  # relevance level: 0 judged not relevant, 1.. relevant, higher is better
-DOCUMENT: Final = "document"  # judged document, by its number in the topic (ids sorted as bytes)
 TRIAL: Final = "trial"  # one resampling replicate, from 0
 HALF: Final = "half"  # first (0) or second (1) topic sample of a swap trial
 DRAW: Final = "draw"  # position inside one topic sample, from 0

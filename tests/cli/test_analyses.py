@@ -62,27 +62,6 @@ def test_p_values_are_never_zero_but_on_request(scorecube: Cli, study: Path, nam
     np.testing.assert_allclose(again["p_value"], result["reached"] / 60)
 
 
-def test_classical_tests_are_chosen(scorecube: Cli, study: Path) -> None:
-    scorecube("paired", study, "--tests", "sign,t,sign").succeeded()
-    assert newest(study, "paired")["test"].values.tolist() == ["sign", "t"]
-
-
-@pytest.mark.parametrize("summary", ["geo", "area"])
-def test_runs_are_summed_up_as_the_option_says(
-    scorecube: Cli, tmp_path: Path, summary: str
-) -> None:
-    table = np.random.default_rng(1).uniform(0.05, 1, (12, 5)).round(3)
-    rows = [f"{k}," + ",".join(map(str, row)) for k, row in enumerate(table)]
-    (tmp_path / "ap.csv").write_text("\n".join(["topic,a,b,c,d,e", *rows]) + "\n")
-    scorecube("import", tmp_path / "s", "--name", "small", tmp_path / "ap.csv").succeeded()
-    scorecube("unpaired", tmp_path / "s", *OPTIONS, "--summary", summary).succeeded()
-    means = newest(tmp_path / "s", "unpaired")["mean"].values[0, 0]
-    worst = np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]) / 3
-    geometric = np.exp(np.log(table).mean(axis=0))
-    direct = geometric if summary == "geo" else np.sort(table, axis=0)[:3].T @ worst
-    np.testing.assert_allclose(means, direct, rtol=1e-12)
-
-
 @pytest.mark.parametrize("command", PAIR_TESTS)
 @pytest.mark.parametrize(
     ("options", "named"),
@@ -101,14 +80,3 @@ def test_impossible_pair_tests_are_refused(
     assert (outcome.status, outcome.stdout) == (1, "")
     (line,) = outcome.stderr.splitlines()
     assert named in line
-
-
-@pytest.mark.parametrize("command", PAIR_TESTS)
-def test_missing_scores_name_what_to_do(scorecube: Cli, tmp_path: Path, command: str) -> None:
-    matrix, study = tmp_path / "ap.csv", tmp_path / "s"
-    matrix.write_text("topic,a,b\n1,0.5,1\n2,,0.5\n3,1,0\n4,0.5,0.5\n5,0.25,0.5\n")
-    scorecube("import", study, "--name", "x", matrix).succeeded()
-    refused = scorecube(command, study, *drawn(command))
-    assert refused.status == 1
-    assert "--missing drop" in refused.stderr
-    scorecube(command, study, *drawn(command), "--missing", "drop").succeeded()

@@ -75,13 +75,3 @@ def test_the_collection_has_the_published_sizes(folder: Path) -> None:
     (facts,) = sc.table(study[NAME].rankings, "statistics").to_dict("records")
     assert (facts["n_runs"], facts["n_teams"], facts["n_topics"]) == (24, 8, n_topics)
     assert [round(facts[f"n_level_{level}"], 2) for level in (3, 2, 1)] == per_level
-
-
-@pytest.mark.usefixtures("first")
-def test_mean_scores_rank_runs_by_their_simulated_quality(folder: Path) -> None:
-    collection = sc.open_study(folder / "study.zarr")[NAME]
-    quality = collection.rankings["quality"].to_series()
-    means = collection.cube["score"].sel(metric="AP").isel(gain=0).mean("topic").to_series()
-    assert means.index.equals(quality.index)
-    assert len(means) == 24
-    assert means.corr(quality, method="kendall") > 0.6

@@ -50,19 +50,6 @@ def test_metrics_are_found_by_other_spellings(scorecube: Cli, shown: Path) -> No
     assert scorecube(*words, "--metrics", "ndcg_cut_10,MAP").succeeded().stdout == ours
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["swap", "--metrics", "RR"], "--metrics: no 'RR' in this table; it has: "),
-        (["swap", "--sort", "shares"], "--sort: no column 'shares'; nearest: share"),
-    ],
-)
-def test_mistakes_are_named(scorecube: Cli, shown: Path, words: list[str], message: str) -> None:
-    outcome = scorecube("show", shown, *words)
-    assert outcome.status == 1
-    assert message in outcome.stderr
-
-
 def test_only_the_latest_is_shown_and_said_and_all_are_told_apart(
     scorecube: Cli, shown: Path
 ) -> None:

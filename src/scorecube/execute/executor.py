@@ -163,8 +163,7 @@ def _submit(
     import dask
 
     run = f"{name}-{uuid4().hex[:8]}"
-    words = ["-".join(map(str, item)) if isinstance(item, tuple) else None for item in items]
-    keys = [(run, word or str(position)) for position, word in enumerate(words)]
+    keys = [(run, str(position)) for position in range(len(items))]
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
         shared = client.submit(_identity, function, pure=False, retries=RETRIES)
         return client.map(

@@ -290,7 +290,8 @@ def _submit(
             "the same command again"
         )
     n_jobs = len(cluster.worker_spec)
-    cluster.adapt(**{"minimum_jobs": n_jobs, "maximum_jobs": n_jobs, "interval": "2s", **adapt})
+    limits = adapt or {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs}
+    cluster.adapt(**{"interval": "2s", **limits})
 
 
 def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:

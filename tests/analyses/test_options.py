@@ -153,9 +153,9 @@ WRONG: dict[Any, tuple[Any, ...]] = {
     int | None: (1.5, 2.0, True, "2.5", "1,2", "", (2,), NAN, b"2"),
     str | None: (1, True, b"t", ("t",), Path("t")),
     str: (1, None, True, b"t", ("t",), Path("t")),
-    tuple[float, ...]: (0.5, "x", None, (True,), ("0.5",), (NAN,), {0.5}, ((0.5,),), (None,)),
-    tuple[int, ...] | None: (2, "2.5", (1.5,), (True,), ("2",), (2.0,), {2}),
-    tuple[int, ...]: (5, (True,), (2.5,), ("5",), None, {"n"}),
+    tuple[float, ...]: (5, "x", None, (True,), ("0.5",), (NAN,), {0.5}, ((0.5,),), (None,)),
+    tuple[int, ...] | None: (2.5, "2.5", (1.5,), (True,), ("2",), (2.0,), {2}),
+    tuple[int, ...]: (5.5, (True,), (2.5,), ("5",), None, {"n"}),
     tuple[str, ...]: (1, (1,), None, (None,), {"t"}),
     Literal["auto"] | int: (1.5, 2.0, True, "2.5", "Auto", None, (2,), NAN, b"2"),
     Literal["half"] | int | Sequence[int] | None: (
@@ -260,7 +260,7 @@ def test_a_value_is_not_written_out_at_any_length() -> None:
 
 
 def test_levels_have_either_name(tmp_path: Path) -> None:
-    """Tests take several levels, rank sets one; files and methods take either name."""
+    """Tests take several levels, which files and methods may call alpha; one is a list of one."""
     cube: Any = simulate_cube(n_runs=4)
     result = cube.scorecube.bootstrap(alpha=0.1, trials=20, seed=1)
     assert result["alpha"].values.tolist() == [0.1]

@@ -130,10 +130,12 @@ class Option:
         raise BadPlan(f"{option(self.name)}: {self.problem(text)}", option=self.name)
 
     def checked(self, value: Any) -> Any:
-        """Return a value in its normal form, for a text what it stands for, or BadPlan."""
+        """Return a value in its normal form, or BadPlan; a text or number may stand for a list."""
         plain = normal_value(value)
         if isinstance(plain, str) and not has_type(plain, self.type):
             plain = self.parse(plain)
+        elif not has_type(plain, self.type) and has_type((plain,), self.type):
+            plain = (plain,)
         if problem := self.problem(plain):
             raise BadPlan(f"{option(self.name)}: {problem}", option=self.name)
         return plain
@@ -235,21 +237,9 @@ def doubts_of(record: Any) -> list[str]:
 
 
 def as_named(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options by the names of a record: ``alpha`` stands for ``alphas``, and back.
-
-    Examples
-    --------
-    >>> from scorecube.analyses.resampling import Bootstrap
-    >>> as_named(Bootstrap, {"alpha": 0.05, "plus_one": False})
-    {'alphas': (0.05,), 'plus_one': False}
-    """
-    named = dict(values)
-    for name, other in (("alpha", "alphas"), ("alphas", "alpha")):
-        if name in named and other in options_of(kind) and name not in options_of(kind):
-            levels = elements(normal_value(named.pop(name)))
-            one = other == "alpha" and len(levels) == 1
-            named = {other: levels[0] if one else levels, **named}
-    return named
+    """Return options by the names of a record, which may have ``alphas`` for ``alpha``."""
+    several = "alphas" in options_of(kind)
+    return {"alphas" if several and name == "alpha" else name: of for name, of in values.items()}
 
 
 def split_list(text: str) -> list[str]:
@@ -305,12 +295,11 @@ def shown(value: Any) -> str:
     """
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if not isinstance(value, bool | int | float | str | list | tuple | None):
-        return kind_of(value)
     try:
-        text = repr(value)
+        plain = isinstance(value, bool | int | float | str | list | tuple | None)
+        text = repr(value) if plain else kind_of(value)
     except ValueError:  # Python refuses to write it out
-        return "a number of more than 4,300 digits"
+        text = "a number of more than 4,300 digits"
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 

@@ -116,7 +116,7 @@ class MaxT(ResampledTest):
         return family_notes(table)
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return maxima_block(table, families_of(table, [self.baseline]), start, stop)
+        return maxima_block(table, families_of(table, [self.baseline]), start, stop, means=False)
 
     def block_bytes(self, table: Table) -> float:
         return block_bytes(table)

@@ -71,7 +71,7 @@ class Leaderboard(Analysis):
         return families_of(table, [None] if self.baseline is None else [None, self.baseline])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return maxima_block(table, self.families(table), start, stop, of_means=True)
+        return maxima_block(table, self.families(table), start, stop, means=True)
 
     def block_bytes(self, table: Table) -> float:
         return block_bytes(table)

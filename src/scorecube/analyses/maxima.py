@@ -31,25 +31,20 @@ def drawn_counts(table: Table, start: int, stop: int) -> list[FloatArray]:
 
 
 def maxima_block(
-    table: Table,
-    families: Sequence[Sequence[Family]],
-    start: int,
-    stop: int,
-    *,
-    of_means: bool = False,
+    table: Table, families: Sequence[Sequence[Family]], start: int, stop: int, *, means: bool
 ) -> dict[str, Part]:
     """Return in how many of some trials the maximum reaches each pair, and the largest statistics.
 
-    families: Of each cell, as many.
-    of_means: Whether the largest t of the means of runs is computed, too.
+    families: Of each cell.
+    means: Whether the largest t of the means of runs is computed, too.
     Returns reached: int64 (cell, pair), of a family behind that before it: see `adjusted_counts`.
-    Returns largest, largest_t: float64 (cell, family, trial), of pairs, and (cell, trial), of
-        means.
+    Returns largest: float64 (cell, family, trial).
+    Returns largest_t: float64 (cell, trial), of means.
     """
-    n_cells, n_families = len(families), len(families[0])
-    reached = np.zeros((n_cells, sum(len(family.first) for family in families[0])), np.int64)
-    largest = np.zeros((n_cells, n_families, stop - start))
-    largest_t = np.empty((n_cells, stop - start))
+    n_pairs = sum(len(family.first) for family in families[0])
+    reached = np.zeros((len(families), n_pairs), np.int64)
+    largest = np.zeros((len(families), len(families[0]), stop - start))
+    largest_t = np.empty((len(families), stop - start))
     starts = np.array([0, *(part.units.stop for part in table.strata)])
     weights = np.array([part.weight for part in table.strata])
     for low in range(start, stop, TRIALS_AT_ONCE):
@@ -66,10 +61,10 @@ def maxima_block(
                 of_trials = largest[cell, k, here], reached[cell, place : place + len(order)]
                 running_maxima(runs, units, sums, by_trial, observed, of, family.added, of_trials)
                 place += len(family.first)
-            if of_means:
+            if means:
                 largest_t[cell, here] = largest_of_means(table, cell, counts, sums)
     blocks: dict[str, Part] = {"reached": Sum(reached, most=1), "largest": Concat(largest)}
-    return blocks | ({"largest_t": Concat(largest_t)} if of_means else {})
+    return blocks | ({"largest_t": Concat(largest_t)} if means else {})
 
 
 def largest_of_means(
@@ -79,8 +74,7 @@ def largest_of_means(
 
     On the logit scale of scores with a range; of runs of which enough units differ.
 
-    counts: Of `drawn_counts`.
-    sums: float64 (stratum, run, trial): sums of the scores of a resample.
+    counts: Of `drawn_counts`; `sums` of the scores that are drawn, (stratum, run, trial).
     """
     varied = table.once(f"varied {cell}", lambda: varied_runs(table, cell))
     units, ends, grid = table.units[cell][varied], table.ranges[cell], table.grids[cell]

@@ -53,8 +53,10 @@ class Family:
     added: float
     freedom: int
 
-    def against(self, run: int) -> Family:
-        """Return the pairs of every other run with one, in that order."""
+    def against(self, run: int | None) -> Family:
+        """Return the pairs of every other run with one, in that order; all pairs for None."""
+        if run is None:
+            return self
         chosen = (self.first == run) | (self.second == run)
         sign = np.where(self.second == run, 1.0, -1.0)[chosen]
         others = (self.first + self.second - run)[chosen]
@@ -103,11 +105,9 @@ def families_of(table: Table, runs: Sequence[str | None]) -> list[list[Family]]:
     """Return the pairs with each of some runs, or all pairs for None, of each cell; made once."""
 
     def make() -> list[list[Family]]:
-        every = [observe(table, cell) for cell in range(len(table.scores))]
         places = [None if run is None else table.runs.index(run) for run in runs]
-        return [
-            [family if run is None else family.against(run) for run in places] for family in every
-        ]
+        every = [observe(table, cell) for cell in range(len(table.scores))]
+        return [[family.against(place) for place in places] for family in every]
 
     return table.once("families", make)
 

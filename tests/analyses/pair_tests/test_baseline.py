@@ -13,7 +13,6 @@ import scorecube as sc
 from scorecube.analyses.plan import make_plan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
-from tests.oracles.paired_tests import as_integers, by_bootstrap, by_signs
 
 KINDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "bootstrap": (sc.Bootstrap, {}),
@@ -64,25 +63,6 @@ def test_a_baseline_tests_the_pairs_of_the_last_run(kind: str, position: int) ->
         .tolist()
     )
     np.testing.assert_allclose(found["share"].values, found["significant"].values / 6)
-
-
-def test_p_values_are_those_of_the_oracles() -> None:
-    cube = simulate_cube(n_runs=5, seed=4)
-    scores = cube["score"].isel(metric=0, gain=0).values
-    from fractions import Fraction
-
-    whole, denominator = as_integers([[Fraction(float(x)) for x in row] for row in scores])
-    for test, oracle, drawn in (
-        (sc.Bootstrap, by_bootstrap, "topic_sample"),
-        (sc.Randomisation, by_signs, "topic_sign"),
-    ):
-        analysis: Any = test(baseline=str(cube["run"].values[2]))
-        result = analyse(cube, analysis, trials=80, seed=5)
-        samples = analysis.samples(cube, 5, 80)[drawn].values.tolist()
-        expected = [
-            oracle(whole[run], whole[2], denominator, samples, [4]).count for run in (0, 1, 3, 4)
-        ]
-        assert result["reached"].values[0, 0].tolist() == expected
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "unpaired", "paired", "maxt"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from fractions import Fraction
 from functools import partial
 from itertools import permutations, product
@@ -83,15 +82,6 @@ def test_the_enumeration_of_all_signs_equals_scipy_and_the_oracle() -> None:
         assert float(result["p_value"][place]) == theirs.pvalue
 
 
-def family(name: str, n_runs: int, n_topics: int, seed: int) -> Table:
-    """Return random scores of one kind."""
-    chance = np.random.default_rng(seed)
-    values = FAMILIES[name]
-    return [
-        [values[k] for k in row] for row in chance.integers(len(values), size=(n_runs, n_topics))
-    ]
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
     """Draw a small table of scores with ties, equal runs and constant differences."""
@@ -109,34 +99,22 @@ def tables(draw: st.DrawFn) -> Table:
     return draw(st.permutations(table))
 
 
-@settings(max_examples=200)
+@pytest.mark.parametrize("test_of", [Bootstrap, Randomisation])
+@settings(max_examples=150)
 @given(
     table=tables(), trials=st.integers(1, 60), seed=st.integers(0, 2**64 - 1),
-    plus_one=st.booleans(), alphas=st.sampled_from([(0.05, 0.01), (0.5,), (0.07, 0.2, 0.95), (0.999, 0.001)]),
+    plus_one=st.booleans(), alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.93), (0.07, 0.2, 0.95), (0.999, 0.001)]),
 )  # fmt: skip
-def test_bootstrap_of_awkward_scores_is_exact(
-    table: Table, trials: int, seed: int, **options: Any
+def test_tests_of_awkward_scores_are_exact(
+    test_of: Any, table: Table, trials: int, seed: int, **options: Any
 ) -> None:
     values = {score for row in table for score in row}
     assume(len(table[0]) > 5 or len(values) == 1 or values - {0, 1})  # else refused
-    test, cube = Bootstrap(**options), as_cube({"m": table})
+    test, cube = test_of(**options), as_cube({"m": table})
     result = analyse(cube, test, trials=trials, seed=seed, workers=1)
-    drawn = test.samples(cube, seed, trials)["topic_sample"].values.tolist()
-    assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
-
-
-@settings(max_examples=100)
-@given(
-    table=tables(), trials=st.integers(1, 60), seed=st.integers(0, 2**64 - 1),
-    plus_one=st.booleans(), alphas=st.sampled_from([(0.05, 0.01), (0.5, 0.93), (0.001,)]),
-)  # fmt: skip
-def test_randomisation_of_awkward_scores_is_exact(
-    table: Table, trials: int, seed: int, **options: Any
-) -> None:
-    test, cube = Randomisation(**options), as_cube({"m": table})
-    result = analyse(cube, test, trials=trials, seed=seed, workers=1)
-    drawn = test.samples(cube, seed, trials)["topic_sign"].values.tolist()
-    assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn)
+    kind = "topic_sample" if test.name == "bootstrap" else "topic_sign"
+    drawn = test.samples(cube, seed, trials)[kind]
+    assert_pairs_agree(result.isel(metric=0, gain=0), table, test, drawn.values.tolist())
 
 
 @settings(max_examples=100)
@@ -148,29 +126,6 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
     drawn = analyse(cube, Tukey(), trials=trials, seed=seed, workers=1)
     given_again = analyse_given(cube, Tukey(), samples["run_permutation"])
     np.testing.assert_array_equal(drawn["reached"], given_again["reached"])
-
-
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_scores_of_many_topics_are_exact(name: str) -> None:
-    table = family(name, 5, 40, seed=3)
-    test, cube = (Bootstrap(alphas=(0.05, 0.3)), as_cube({"m": table}))
-    result = analyse(cube, test, trials=150, seed=11, workers=1).isel(metric=0, gain=0)
-    assert_pairs_agree(
-        result, table, test, test.samples(cube, 11, 150)["topic_sample"].values.tolist()
-    )
-
-
-EQUAL = [Fraction(k, 10) for k in (3, 1, 4, 1, 5)]
-SHIFTED = [score + Fraction(2, 10) for score in EQUAL]
-MIRRORED = [Fraction(k, 10) for k in (1, 3, 1, 4, 5)]
-
-
-def test_a_constant_difference_is_significant() -> None:
-    result = one_result(as_cube({"m": [EQUAL, SHIFTED]}), Bootstrap(), ALL_SAMPLES)
-    assert result["reached"].values.tolist() == [0]
-    assert result["t"].values.tolist() == [-np.inf]
-    assert int(result["constant_pairs"]) == 1
-    assert result["significant"].values.tolist() == [1, 1]
 
 
 def test_differences_within_rounding_are_no_difference() -> None:
@@ -208,19 +163,6 @@ def test_a_large_t_is_neither_infinite_nor_equal_to_another(row: tuple[str, ...]
     every = [list(sample) for sample in product(range(len(row)), repeat=len(row))]
     test = Bootstrap(alphas=(0.02, 0.03, 0.05, 0.15, 0.3))
     assert_pairs_agree(one_result(as_cube({"m": table}), test, every), table, test, every)
-
-
-def test_a_metric_that_is_zero_everywhere_leaves_the_others_alone() -> None:
-    zero = [[Fraction(0)] * 5] * 3
-    both = analyse(
-        as_cube({"m": EXAMPLE, "zero": zero}), Bootstrap(), trials=100, seed=3, workers=1
-    )
-    alone = analyse(as_cube({"m": EXAMPLE}), Bootstrap(), trials=100, seed=3, workers=1)
-    xr.testing.assert_identical(both.sel(metric=["m"]).drop_attrs(), alone.drop_attrs())
-    assert both["p_value"].sel(metric="zero").values.ravel().tolist() == [1.0] * 3
-    for test in (Randomisation(), Tukey()):
-        result = analyse(as_cube({"zero": zero}), test, trials=50, seed=3, workers=1)
-        assert result["p_value"].values.ravel().tolist() == [1.0] * 3
 
 
 def test_a_share_that_equals_alpha_is_not_significant() -> None:
@@ -267,16 +209,8 @@ def test_few_trials_two_topics_and_two_runs_are_enough(trials: int) -> None:
 @pytest.mark.parametrize(
     "test", [Bootstrap(), Randomisation(), Tukey()], ids=lambda test: test.name
 )
-def test_impossible_cubes_are_refused(test: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR)
+def test_impossible_cubes_are_refused(test: Any) -> None:
     frame = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], index=["a", "b"], columns=["1", "2"])
     for part in (frame.iloc[:1], frame.iloc[:, :1]):
         with pytest.raises(BadPlan, match="needs 2 runs and 2 topics"):
             analyse(cube_from_scores({"m": part}), test, trials=5, seed=1)
-    gap = frame.copy()
-    gap.iloc[0, 0] = np.nan
-    with pytest.raises(BadPlan, match="scores are missing on 1 of 2 topics"):
-        analyse(cube_from_scores({"m": gap}), test, trials=5, seed=1)
-    for alphas in ((), (0.0,), (1.0,), (0.05, -0.1)):
-        with pytest.raises(BadPlan, match="alpha"):
-            analyse(cube_from_scores({"m": frame}), type(test)(alphas=alphas), trials=5, seed=1)

@@ -22,6 +22,7 @@ from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import LOG_UNITS, area_measures
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.topic_means import log_scores
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.kernels.tails import ROUNDING, largest
 from scorecube.names import Purpose
@@ -52,15 +53,19 @@ class Unpaired(SingleTest):
         "of the worst quarter of its topics.",
     )
 
+    def notes(self, table: Table) -> list[str]:
+        if self.summary != "mean" and table.n_topics != table.sizes.size:
+            raise BadPlan("only means are defined of topics in groups or bags", option="summary")
+        return super().notes(table)
+
     def resampled(self, table: Table, cell: int) -> Any:
         """Return the summaries of the runs of a cell, in both samples of each trial.
 
-        Returns values: float64 (half, run, trial): less the observed one, in `units`.
-        Returns centres, scales: float64 (run,): observed; differences of values are multiplied by
-            the scales of both runs.
+        Returns values: float64 (half, run, trial): less the observed one.
+        Returns centres, scales: float64 (run,): observed; by those of both runs, differences of
+            values are multiplied.
         Returns units: of values, and of the differences that are wanted.
-        Returns spreads: sums of squares about means, float64 (half, run, trial) and (run,), and the
-            number of units; None of other summaries.
+        Returns spreads: Of means, sums of squares (half, run, trial) and (run,), and their units.
         """
         n, key, kind = table.sizes.size, table.key(Purpose.UNPAIRED_TOPICS), Sampling.REPLACEMENT
         drawn = table.once("halves", lambda: topic_counts(key, int(kind), n, n, 0, table.trials))

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from scorecube.analyses.unpaired import Unpaired
+from scorecube.errors import BadPlan
 from scorecube.workflow.api import analyse, cube_from_scores
 
 SUMMARIES = ("mean", "geo", "area")
@@ -62,3 +63,11 @@ def test_halves_are_drawn_apart() -> None:
     cube = cube_of(np.random.default_rng(1).random((2, 9)))
     drawn = Unpaired().samples(cube, 3, 200)["topic_sample"].values
     assert (drawn[:, 0] == drawn[:, 1]).mean() < 0.2
+
+
+@pytest.mark.parametrize("summary", ["geo", "area"])
+def test_topics_in_groups_have_means_alone(summary: Any) -> None:
+    cube = cube_of(np.random.default_rng(1).random((3, 12)))
+    grouped = cube.assign_coords(topic_group=("topic", [f"g{k // 3}" for k in range(12)]))
+    with pytest.raises(BadPlan, match="groups or bags"):
+        analyse(grouped, Unpaired(summary=summary), trials=5)

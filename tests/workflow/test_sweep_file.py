@@ -90,7 +90,7 @@ MISTAKES = {
     "analysis": ('[[analysis]]\nname = "swop"\n', "[[analysis]] 1: unknown analysis 'swop'"),
     "option": (ANALYSIS * 2 + "sise = 5\n", "[[analysis]] 2 (swap): unknown setting 'sise'"),
     "option range": (ANALYSIS + "bins = 1\n", "[[analysis]] 1 (swap): bins = 1: expected auto or"),
-    "option value": (ANALYSIS + "size = [[[[5]]]]\n", "expected a whole number or a list"),
+    "option value": (ANALYSIS + "size = [[[[5]]]]\n", "a whole number or a list"),
     "collections": (ANALYSIS + "collections = [5]\n", "collections = [5]: expected a list"),
     "grid": (ANALYSIS + "grid = 0\n", "grid = 0; expected lists of values"),
     "grid of no list": (ANALYSIS + "grid = { size = 5 }\n", "expected lists of values"),

@@ -34,7 +34,8 @@ class JudgedTable:
     is_shared: Whether scores are compared topic by topic.
     order: int64 (unit,): units of `truth` in the random order in which their labels are used.
     counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
-    n_shared, n_truth, n_judged: Topics of both sets, of the truth, of the judge.
+    facts: ``n_shared``, ``n_truth``, ``n_judged``: topics of both sets, of the truth, of the judge;
+        ``n_common_runs``.
     """
 
     name: str
@@ -44,9 +45,7 @@ class JudgedTable:
     is_shared: bool
     order: IntArray
     counts: IntArray
-    n_shared: int
-    n_truth: int
-    n_judged: int
+    facts: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +115,12 @@ def _judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> JudgedTable
         is_shared=is_shared,
         order=np.argsort(words[: table.sizes.size], kind="stable"),
         counts=nothing if n_documents is None else n_documents.values[place],
-        n_shared=int(shared.sum()),
-        n_truth=int(topics[0].sum()),
-        n_judged=int(topics[1].sum()),
+        facts={
+            "n_shared": int(shared.sum()),
+            "n_truth": int(topics[0].sum()),
+            "n_judged": int(topics[1].sum()),
+            "n_common_runs": int(runs.sum()),
+        },
     )
 
 

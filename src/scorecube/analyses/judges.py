@@ -27,6 +27,7 @@ from scorecube.statistics.label_agreement import COEFFICIENTS
 ALL_SHARED = 0
 """Number of labelled topics that stands for all topics that the truth and the judge share."""
 SIZES = (10, 20, 30)
+DIMS = {variable.name: variable.dims for variable in comparison.VARIABLES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +93,9 @@ class Judges(Analysis):
         for judge in tables.judges:
             notes += [note for note in judge.judge.notes if note not in notes]
             if not judge.is_shared:
+                shared = counted(judge.facts["n_shared"], "topic")
                 notes.append(
-                    f"{judge.name} shares {counted(judge.n_shared, 'topic')} with {tables.truth}: "
+                    f"{judge.name} shares {shared} with {tables.truth}: "
                     "only rankings and decisions are compared, which differ by their topics, too"
                 )
         return notes
@@ -101,10 +103,11 @@ class Judges(Analysis):
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         tables: JudgedTables = table
         of_judges = [self.of_judge(judge, tables.runs) for judge in tables.judges]
-        values: dict[str, Any] = {}
-        for variable in comparison.VARIABLES:
-            axis = len(CELL) - 1 if variable.dims[:2] == CELL else 0
-            values[variable.name] = np.stack([of[variable.name] for of in of_judges], axis=axis)
+        # Judges come after cells, which are one axis here, and before all else.
+        values: dict[str, Any] = {
+            name: np.stack([of[name] for of in of_judges], axis=int(dims[:2] == CELL))
+            for name, dims in DIMS.items()
+        }
         coords = {
             names.RUN: label_array(tables.runs),
             names.JUDGE: label_array(judge.name for judge in tables.judges),
@@ -130,16 +133,11 @@ class Judges(Analysis):
             **comparison.biases(judged, self.confidence),
             **comparison.corrections(judged, sizes, self.confidence),
             **comparison.labels(judged.counts, self.confidence),
-            "labelled_topics": np.array([size or judged.n_shared for size in sizes]),
-            "n_shared": judged.n_shared,
-            "n_truth": judged.n_truth,
-            "n_judged": judged.n_judged,
-            "n_common_runs": len(judged.truth.runs),
+            "labelled_topics": np.array([size or judged.facts["n_shared"] for size in sizes]),
+            **judged.facts,
         }
         place = [runs.index(run) for run in judged.truth.runs]
-        for name in (
-            variable.name for variable in comparison.VARIABLES if names.RUN in variable.dims
-        ):
+        for name in (name for name, dims in DIMS.items() if names.RUN in dims):
             of_all_runs = np.full((*np.shape(found[name])[:-1], len(runs)), np.nan)
             of_all_runs[..., place] = found[name]
             found[name] = of_all_runs

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scorecube.storage import open_study
+from scorecube.storage import Collection, open_study
 from tests.conftest import REPO
 from tests.storage.states import is_whole
 from tests.storage.test_contract import cube
@@ -19,7 +19,7 @@ from tests.storage.test_contract import cube
 PROCESSES, COMMITS = 8, 200 if os.environ.get("SCORECUBE_SOAK") else 12
 WRITER = """
 import sys
-from scorecube.storage import NewResult, open_study
+from scorecube.storage import open_study
 from tests.storage.test_contract import cube, new_result
 path, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 collection = open_study(path, mode="a")["a"]
@@ -27,8 +27,7 @@ made = new_result(collection)
 for k in range(count):
     collection.note({f"{number}-{k}": k})
     digest = f"{number:08x}{k:08x}"
-    values = made.values.assign_attrs(digest=digest)
-    collection.write_results([NewResult("swap", digest, values)])
+    collection.write_result(made.assign_attrs(digest=digest))
     print(digest, flush=True)
 open_study(path, mode="a").add("a", cube=cube(number, f"n{number}"))
 """
@@ -43,6 +42,10 @@ def write(path: str, number: int, count: int = COMMITS) -> subprocess.Popen[str]
     )
 
 
+def digests(collection: Collection) -> list[str]:
+    return [attributes["digest"] for attributes in collection.result_attributes("swap")]
+
+
 @pytest.mark.slow
 def test_no_commit_of_many_processes_is_lost(place: str) -> None:
     open_study(place, mode="a").add("a", cube=cube())
@@ -50,8 +53,8 @@ def test_no_commit_of_many_processes_is_lost(place: str) -> None:
     said = [process.communicate(timeout=500)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0] * PROCESSES
     collection = open_study(place)["a"]
-    assert len(collection.facts) == PROCESSES * COMMITS
-    found = collection.row().results("swap")
+    assert len(collection.head.noted) == PROCESSES * COMMITS
+    found = digests(collection)
     assert set(found) == {digest for lines in said for digest in lines}
     assert len(found) == PROCESSES * COMMITS
     metrics = {"m", *(f"n{number}" for number in range(PROCESSES))}
@@ -73,6 +76,5 @@ def test_what_a_killed_process_said_is_there(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     for process in processes:
         said.update(process.communicate()[0].split())
-    found = open_study(path)["a"].row().results("swap")
-    assert said - {""} <= set(found)
+    assert said - {""} <= set(digests(open_study(path)["a"]))
     assert is_whole(path)

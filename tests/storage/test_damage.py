@@ -130,7 +130,7 @@ def test_damage_is_one_message(path: Path, pattern: str, kind: str, scorecube: C
     other.unlink()
     told = scorecube("verify", path)
     assert told.status == 1
-    assert "score/zarr.json is missing" in told.stderr
+    assert "score/zarr.json: is missing" in told.stderr
     assert file.relative_to(path).as_posix().partition(".zarr/")[0] in told.stderr
     what = ["bootstrap", "--table", "pairs"] if "results" in pattern else ["scores"]
     refused = scorecube("show", path, *what)

@@ -145,9 +145,8 @@ def test_versions_are_digests(place: Path, version: str) -> None:
         _ = open_study(place / "evil")["small"]
 
 
-def test_markup_and_control_characters_of_names_are_escaped(place: Path, scorecube: Cli) -> None:
+def test_control_characters_of_names_are_escaped(place: Path, scorecube: Cli) -> None:
     study = open_study(place / "evil", mode="a")
     study.add("<b>\u202ex", cube=simulate_cube(n_runs=3))
-    assert "<b>" not in study._repr_html_()
     said = scorecube("info", place / "evil").succeeded().stdout
     assert "\u202e" not in said

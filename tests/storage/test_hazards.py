@@ -18,7 +18,7 @@ from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
 from scorecube.storage import Collection, find_rest, open_study, verify_study
 from scorecube.storage.heads import check_collection_name, commit, folder_of
 from scorecube.storage.place import Place
-from scorecube.storage.sealed import decode_record, encode_record
+from scorecube.storage.sealed import decode_record
 from scorecube.storage.verify import DAY, clean
 from scorecube.testing import simulate_cube
 from tests.storage.states import is_whole
@@ -72,7 +72,7 @@ def test_1_a_stale_listing_loses_nothing(
 
     monkeypatch.setattr(Place, "children", late)
     collection.note({"y": 1})
-    assert collection.facts == {"x": 1, "y": 1}
+    assert collection.head.noted == {"x": 1, "y": 1}
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
@@ -122,7 +122,7 @@ def test_3_a_deleted_head_has_witnesses(path: Path, collection: Collection) -> N
     (path / "a" / heads(path)[-1]).unlink()
     assert len(find_rest(open_study(path))) == 1  # the cube that it named
     collection.note({"x": 1})
-    collection.write_results([new_result(collection)])
+    collection.write_result(new_result(collection))
     (path / "a" / heads(path)[-1]).unlink()
     with pytest.raises(CorruptStudy, match="names head 2, which is missing"):
         collection.result("swap")
@@ -164,25 +164,24 @@ def test_5_metrics_that_are_added_at_once_are_all_there(path: Path) -> None:
 def test_5_a_result_of_replaced_scores_is_said_not_to_be_current(
     path: Path, collection: Collection
 ) -> None:
-    result, version = new_result(collection), collection.cube_version
+    result, version = new_result(collection), collection.head.cube
     collection.study.add("a", cube=cube(5), replace=True)
-    made = type(result)("swap", result.digest, result.values, version)
     with pytest.raises(BadStudy, match="scores were replaced"):
-        collection.write_results([made])
+        collection.write_result(result, version)
     assert collection.contents()["results"] == {}
     assert collection.contents()["outdated"] == {"swap": 1}
 
 
 def test_6_half_a_cube_of_the_right_name_is_completed(path: Path, tmp_path: Path) -> None:
-    version = open_study(path)["a"].cube_version
+    version = open_study(path)["a"].head.cube
     half = tmp_path / "other" / "a" / f"cube-{version}.zarr"
     shutil.copytree(path / "a" / f"cube-{version}.zarr", half)
     (half / "zarr.json").write_text("")
-    (half / "score/c/0/0/0/0").unlink()
+    (half / "score/c.0.0.0.0").unlink()
     study = open_study(tmp_path / "other", mode="a")
     assert list(study) == []
     study.add("a", cube=cube())
-    assert study["a"].cube_version == version
+    assert study["a"].head.cube == version
     assert is_whole(tmp_path / "other")
 
 
@@ -191,46 +190,59 @@ def test_6_metadata_is_part_of_the_version(tmp_path: Path) -> None:
     for number, attrs in enumerate([{}, {"note": "x"}]):
         study = open_study(tmp_path / str(number), mode="a")
         study.add("a", cube=cube().assign_attrs(attrs))
-        versions.add(study["a"].cube_version)
+        versions.add(study["a"].head.cube)
     assert len(versions) == 2
+
+
+def files_of(path: Path, result: xr.Dataset) -> tuple[Path, Path]:
+    """Return the record and the archive of a result."""
+    folder, digest = path / "a/results/swap", result.attrs["digest"]
+    return *folder.glob(f"*-{digest}-*.json"), folder / f"{digest}.zarr.zip"
 
 
 def test_7_a_result_of_another_plan_is_not_shown(path: Path, collection: Collection) -> None:
     first, second = new_result(collection, 10), new_result(collection, 20)
-    collection.write_results([first, second])
-    folder = path / "a/results/swap"
-    for end in (".zarr.zip", ".json"):
-        shutil.copy(folder / f"{first.digest}{end}", folder / f"{second.digest}{end}")
-    with pytest.raises(CorruptStudy, match="another plan"):
-        collection.results("swap")
-
-
-@pytest.mark.parametrize("lacking", [".json", ".zarr.zip"])
-def test_7_either_file_may_be_there_alone(path: Path, collection: Collection, lacking: str) -> None:
-    result = new_result(collection)
-    collection.write_results([result])
-    (path / "a/results/swap" / (result.digest + lacking)).unlink()
-    if lacking == ".json":
-        assert collection.contents()["results"] == {"swap": 1}
-        xr.testing.assert_identical(collection.result("swap"), result.values)
-        assert clean(open_study(path, mode="a")) == 1
-        assert find_rest(open_study(path)) == []
-    else:
-        with pytest.raises(CorruptStudy, match="is missing"):
-            collection.contents()
+    collection.write_result(first)
+    collection.write_result(second)
+    for one, other in zip(files_of(path, first), files_of(path, second), strict=True):
+        kept = other.read_bytes()
+        shutil.copy(one, other)
+        with pytest.raises(CorruptStudy, match=other.name):
+            collection.results("swap")
         assert verify_study(open_study(path))[1]
+        other.write_bytes(kept)
 
 
-def test_7_facts_that_the_archive_contradicts_are_not_listed(
-    path: Path, collection: Collection
-) -> None:
+def test_7_an_archive_counts_with_its_record(path: Path, collection: Collection) -> None:
     result = new_result(collection)
-    collection.write_results([result])
-    file = path / "a/results/swap" / f"{result.digest}.json"
-    record = decode_record(file.read_bytes())
-    file.write_bytes(encode_record({**record, "note": 99, "zip": "0" * 64}))
-    assert "note" not in collection.row().results("swap")[result.digest]
-    assert find_rest(open_study(path)) == [f"a/results/swap/{result.digest}.json"]
+    collection.write_result(result)
+    record, archive = files_of(path, result)
+    content, kept = record.read_bytes(), archive.read_bytes()
+    record.unlink()  # as after a kill
+    assert collection.contents()["results"] == {}
+    assert find_rest(open_study(path)) == [archive.relative_to(path).as_posix()]
+    collection.write_result(result.assign_attrs(finished="later"))  # of another process
+    assert archive.read_bytes() == kept
+    xr.testing.assert_identical(collection.result("swap"), result)
+    archive.write_bytes(kept[:-1])
+    record.unlink()
+    collection.write_result(result)
+    assert is_whole(path)
+    record.unlink()
+    age(path)
+    assert clean(open_study(path, mode="a")) == 1
+    record.write_bytes(content)
+    with pytest.raises(CorruptStudy, match="is missing"):
+        collection.result("swap")
+    assert verify_study(open_study(path))[1]
+
+
+def test_7_a_result_that_is_stored_again_is_the_latest(path: Path, collection: Collection) -> None:
+    results = [new_result(collection, 10), new_result(collection, 20)]
+    for result in [*results, results[0]]:
+        collection.write_result(result)
+    assert [each.attrs["trials"] for each in collection.results("swap")] == [20, 10]
+    assert len(list((path / "a/results/swap").glob("*.json"))) == 2
 
 
 def test_8_blocks_of_other_edges_are_neither_counted_twice_nor_skipped(
@@ -239,8 +251,23 @@ def test_8_blocks_of_other_edges_are_neither_counted_twice_nor_skipped(
     blocks = collection.blocks("swap", "0" * 16)
     for start, stop in ((0, 10), (5, 15), (10, 20), (0, 4), (30, 40)):
         blocks.record(start, stop, {"x": np.array([start, stop])})
-    chosen = [(each.start, each.stop) for each in blocks.valid_segments(["x"], 35)]
+    chosen = [interval for interval, _ in blocks.valid_blocks(["x"], 35)]
     assert chosen == [(0, 10), (10, 20)]
+
+
+def test_8_the_first_process_fixes_the_length_of_blocks(collection: Collection) -> None:
+    lengths = set[int]()
+    stores = [collection.blocks("swap", "0" * 16) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda k=k, store=store: lengths.add(store.length(10 + k)))
+        for k, store in enumerate(stores)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(lengths) == 1
+    assert {collection.blocks("swap", "1" * 16).length(7), stores[0].length(99)} == {7, *lengths}
 
 
 def test_8_a_block_binds_its_work_and_units(path: Path, collection: Collection) -> None:
@@ -250,14 +277,14 @@ def test_8_a_block_binds_its_work_and_units(path: Path, collection: Collection) 
     shutil.copy(file, file.with_name("000000010-000000020.npz"))
     shutil.copytree(file.parent, path / "a/blocks/swap" / ("1" * 16))
     other = collection.blocks("swap", "1" * 16)
-    assert [blocks.read(each) is None for each in blocks.records()] == [False, True]
-    assert all(other.read(each) is None for each in other.records())
+    assert [blocks.read(*interval) is None for interval in blocks.intervals()] == [False, True]
+    assert all(other.read(*interval) is None for interval in other.intervals())
     assert len(verify_study(open_study(path))[1]) == 3
 
 
 def test_9_more_trials_are_another_result(collection: Collection) -> None:
     few, many = new_result(collection, 10), new_result(collection, 20)
-    assert few.digest != many.digest
+    assert few.attrs["digest"] != many.attrs["digest"]
 
 
 def test_10_what_is_young_is_not_cleaned(path: Path, collection: Collection) -> None:
@@ -359,7 +386,7 @@ def test_14_a_study_that_is_moved_is_not_made_anew(path: Path, tmp_path: Path) -
     path.rename(tmp_path / "moved")
     for use in (
         lambda: collection.cube,
-        lambda: collection.write_results([result]),
+        lambda: collection.write_result(result),
         lambda: blocks.record(0, 1, {"x": np.array(1)}),
         lambda: study.add("b", cube=cube()),
         lambda: commit(study.place, "a", lambda head: head.__class__("a", facts={"x": 1})),
@@ -370,10 +397,10 @@ def test_14_a_study_that_is_moved_is_not_made_anew(path: Path, tmp_path: Path) -
 
 
 def test_15_reading_makes_nothing(path: Path) -> None:
-    open_study(path, mode="a")["a"].write_results([new_result(open_study(path)["a"])])
+    open_study(path, mode="a")["a"].write_result(new_result(open_study(path)["a"]))
     before = {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]}
     study = open_study(path)
-    _ = study["a"].cube, study["a"].result("swap"), study.rows(), repr(study), study._repr_html_()
+    _ = study["a"].cube, study["a"].result("swap"), study.rows(), repr(study)
     assert verify_study(study)[1] == find_rest(study) == []
     assert {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]} == before
 

@@ -21,7 +21,7 @@ def study_of(path: Path | str, names: str, shift: int = 0) -> Study:
     study = open_study(path, mode="a")
     for name in names:
         study.add(name, cube=cube(ord(name) + shift))
-        study[name].write_results([new_result(study[name])])
+        study[name].write_result(new_result(study[name]))
         study[name].blocks("swap", "0" * 16).record(0, 5, {"x": cube().score.values})
     return study
 
@@ -37,9 +37,9 @@ def test_everything_is_copied_once(parts: tuple[Path, Path], tmp_path: Path) -> 
     out, calls = tmp_path / "out", list[tuple[int, int]]()
     merged = merge(out, parts, progress=lambda *numbers: calls.append(numbers))
     assert (merged.new, merged.extended, merged.unchanged, merged.results) == (4, 0, 0, 4)
-    assert calls == [(k, 8) for k in range(1, 9)]
+    assert calls == [(k, 4) for k in range(1, 5)]
     assert state(out) == state(parts[0]) | state(parts[1])
-    assert len(open_study(out)["d"].blocks("swap", "0" * 16).records()) == 1
+    assert len(open_study(out)["d"].blocks("swap", "0" * 16).intervals()) == 1
     again = merge(out, parts)
     assert (again.new, again.extended, again.unchanged, again.results) == (0, 0, 4, 0)
     for part in parts:
@@ -53,12 +53,12 @@ def test_results_and_metrics_that_were_added_are_copied(
     out = tmp_path / "out"
     merge(out, parts)
     study = open_study(parts[0], mode="a")
-    study["a"].write_results([new_result(study["a"], 20)])
+    study["a"].write_result(new_result(study["a"], 20))
     study.add("b", cube=cube(1, "n"), facts={"source": "x"})
     merged = merge(out, parts)
     assert (merged.new, merged.extended, merged.unchanged, merged.results) == (0, 2, 2, 1)
     assert state(out) == state(parts[0]) | state(parts[1])
-    assert open_study(out)["b"].facts == {"source": "x"}
+    assert open_study(out)["b"].head.noted == {"source": "x"}
     merge(parts[0], [out])
     assert state(out) == state(parts[0])
 
@@ -89,20 +89,20 @@ def test_the_same_result_twice_is_no_conflict_and_another_is(
     merge(out, parts)
     study = open_study(parts[0], mode="a")
     again = new_result(study["a"])  # at another time
-    study["a"].write_results([again])
+    study["a"].write_result(again)
     assert merge(out, parts).unchanged == 4
-    forged = again.values.assign(count=again.values["count"] + 1)
-    study["a"].write_results([type(again)("swap", again.digest, forged)])
-    with pytest.raises(BadStudy, match=r"a: values of swap/.* differ"):
+    study["a"].forget("swap")
+    study["a"].write_result(again.assign(count=again["count"] + 1))
+    with pytest.raises(BadStudy, match=r"a: values of .*swap/.* differ"):
         merge(out, parts)
 
 
 def test_damage_in_a_part_is_refused(
     parts: tuple[Path, Path], tmp_path: Path, scorecube: Cli
 ) -> None:
-    (chunk,) = (parts[1] / "c").glob("cube-*.zarr/score/c/0/0/0/0")
+    (chunk,) = (parts[1] / "c").glob("cube-*.zarr/score/c.0.0.0.0")
     chunk.write_bytes(chunk.read_bytes()[:-1])
-    with pytest.raises(CorruptStudy, match="score/c/0/0/0/0 does not match"):
+    with pytest.raises(CorruptStudy, match=r"score/c\.0\.0\.0\.0: does not match"):
         merge(tmp_path / "out", parts)
     assert not (tmp_path / "out").exists()
     assert scorecube("merge", tmp_path / "out", *parts).status == 1

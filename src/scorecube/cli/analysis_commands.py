@@ -62,7 +62,7 @@ def run_analysis(
     """
     from scorecube.execute.clusters import choose_cluster, open_executor
     from scorecube.execute.memory import parse_memory
-    from scorecube.storage import exists, open_study, pairs_as_labels
+    from scorecube.storage import exists, open_study
     from scorecube.workflow.tasks import needs_of_tasks, plan_in_study
 
     memory = None if values["memory"] is None else parse_memory(values["memory"])
@@ -98,7 +98,7 @@ def run_analysis(
             elif (stored := task.stored()) is not None:
                 digest = task.plan.digest
                 notify(f"{name}: the result is already there (plan {digest}); nothing to do")
-                results[name] = pairs_as_labels(stored)
+                results[name] = stored
     print_notes({name: result.attrs.get("notes", []) for name, result in results.items()})
     echo_results(list(results.values()), study, top)
 

@@ -8,9 +8,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.kernels.arrays import Int32Array1
 
-FIRST_RUN, SECOND_RUN = "first_run", "second_run"
-"""Stored coordinates along pair: positions of runs, which are much smaller than their labels."""
-
 
 def pair_positions(n_runs: int) -> tuple[Int32Array1, Int32Array1]:
     """Return the positions of the runs of every pair, int32 (pair,), in label order.
@@ -39,24 +36,3 @@ def pair_labels(
         names.RUN_A: xr.Variable((names.PAIR,), labels[first]),
         names.RUN_B: xr.Variable((names.PAIR,), labels[second]),
     }
-
-
-def positions_of_pairs(result: xr.Dataset) -> tuple[Int32Array1, Int32Array1]:
-    """Return the positions of the runs of every pair of a result, int32 (pair,).
-
-    result: Has the dims run and pair, with labels, or positions as it is stored.
-
-    Examples
-    --------
-    >>> runs = xr.Variable("run", ["a", "b", "c"])
-    >>> coords = pair_labels(runs, (np.array([0, 2]), np.array([1, 1])))
-    >>> [runs.tolist() for runs in positions_of_pairs(xr.Dataset(coords={"run": runs, **coords}))]
-    [[0, 2], [1, 1]]
-    """
-    if FIRST_RUN in result.coords:
-        return result[FIRST_RUN].values, result[SECOND_RUN].values
-    runs = result.indexes[names.RUN]
-    first, second = (
-        runs.get_indexer(result[name].to_index()) for name in (names.RUN_A, names.RUN_B)
-    )
-    return first.astype(np.int32), second.astype(np.int32)

@@ -92,6 +92,8 @@ def run(
             for interval in combined.gaps():  # short work is faster to repeat than to record
                 combined.take(compute(interval))
         block_units = timing.length(combined.n_left, executor.workers)
+        if combined.n_left and blocks is not None:  # as long as those of other processes
+            block_units = blocks.length(block_units)
     if pending := combined.gaps(block_units):
         _compute(combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, table, combined.arrays)
@@ -102,11 +104,10 @@ def run(
 
 def _add_recorded(combined: Combined, blocks: BlockStore) -> None:
     declared = combined.compute.declared
-    for segment in blocks.valid_segments(declared, combined.n_units):
-        arrays = segment.arrays
+    for interval, arrays in blocks.valid_blocks(declared, combined.n_units):
         parts = {name: declared[name]._replace(array=array) for name, array in arrays.items()}
-        combined.add(Block(((segment.start, segment.stop),), parts), "recorded")
-        combined.done.append((segment.start, segment.stop))
+        combined.add(Block((interval,), parts), "recorded")
+        combined.done.append(interval)
 
 
 class Timing(NamedTuple):

@@ -75,7 +75,7 @@ def _study_of(given: Any, folder: str) -> Study:
     """Return a study, in a folder, of a cube and perhaps its results."""
     from scorecube.collection.arguments import as_cube
     from scorecube.errors import BadInput
-    from scorecube.storage import NewResult, open_study
+    from scorecube.storage import open_study
 
     datasets = [as_cube(each) for each in (given if isinstance(given, list | tuple) else [given])]
     results = [each for each in datasets if "analysis" in each.attrs]
@@ -88,8 +88,6 @@ def _study_of(given: Any, folder: str) -> Study:
     name = str(cubes[0].attrs.get("collection", "scores"))
     study = open_study(f"{folder}/study.zarr", mode="a")
     study.add(name, cube=cubes[0])
-    stored = [
-        NewResult(str(each.attrs["analysis"]), str(each.attrs["digest"]), each) for each in results
-    ]
-    study[name].write_results(stored)
+    for result in results:
+        study[name].write_result(result)
     return study

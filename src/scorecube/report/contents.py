@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube import names
 from scorecube.errors import CONTROL, counted, visible
-from scorecube.storage import ATTRIBUTES
 
 if TYPE_CHECKING:
     from scorecube.storage import Row
@@ -26,7 +25,7 @@ def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
     collections = [
         {"name": name}
-        | {fact: row.facts["cube"][fact] for fact in CUBE if fact in row.facts["cube"]}
+        | {fact: row.head.facts["cube"][fact] for fact in CUBE if fact in row.head.facts["cube"]}
         | row.contents()
         | {"remarks": _doubts(row)}
         for name, row in study.rows().items()
@@ -39,8 +38,8 @@ def _doubts(row: Row) -> list[str]:
     remarks = {
         f"{kind}: {doubt}"
         for kind in row.contents()["results"]
-        for facts in row.results(kind).values()
-        for doubt in facts.get(ATTRIBUTES, {}).get(names.DOUBTS, ())
+        for facts in row.current[kind]
+        for doubt in facts.attributes.get(names.DOUBTS, ())
     }
     return sorted(remarks)
 

@@ -149,7 +149,7 @@ def caption_in_study(
     # A mean over collections is none of the study.
     for collection in filter(study.__contains__, dict.fromkeys(map(str, frame[COLLECTION]))):
         cube, results = (
-            facts[collection].facts["cube"],
+            facts[collection].head.facts["cube"],
             study[collection].result_attributes(analysis),
         )
         sizes = {"n_runs": cube["runs"], "n_topics": cube["topics"]}

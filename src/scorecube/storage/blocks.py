@@ -1,9 +1,8 @@
 """Recorded blocks of a run, one archive of NumPy arrays each.
 
 Blocks are named by the units that they hold, and never changed, so several processes and workers
-may record at once. The length of blocks comes
-of timing, and another process may have chosen another: what is read is a choice of disjoint blocks
-    among the files that are there.
+may record at once. Their length comes of timing, and the first process fixes it for the others.
+Where edges differ all the same, what is read is a choice of disjoint blocks.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from scorecube.storage.place import Place
-from scorecube.storage.sealed import pack, unpack
+from scorecube.storage.sealed import decode_record, encode_record, pack, unpack
 
 if TYPE_CHECKING:
     from scorecube.analyses.protocol import Arrays
@@ -26,23 +24,8 @@ if TYPE_CHECKING:
 ABOUT: Final = "about.json"
 """Member of a block with its work and units."""
 BLOCK: Final = re.compile(r"(\d{9,})-(\d{9,})\.npz", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Record:
-    """The units of a recorded block: start .. stop-1."""
-
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A recorded block: its units, its outputs."""
-
-    start: int
-    stop: int
-    arrays: Arrays
+Interval = tuple[int, int]
+"""First unit, and the one behind the last."""
 
 
 class BlockStore:
@@ -56,17 +39,32 @@ class BlockStore:
     def __init__(self, place: Place, path: str, work: str) -> None:
         self._place, self._path, self._work = place, path, work
 
-    def records(self) -> list[Record]:
-        """Return what is recorded; contents are not read."""
+    def intervals(self) -> list[Interval]:
+        """Return the units of all recorded blocks; contents are not read."""
         matches = map(BLOCK.fullmatch, self._place.children(self._path))
-        return [Record(int(match[1]), int(match[2])) for match in matches if match is not None]
+        return [(int(match[1]), int(match[2])) for match in matches if match is not None]
 
     def record(self, start: int, stop: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Record the outputs of the units start .. stop-1, durably."""
-        about = {"work": self._work, "start": start, "stop": stop}
-        members = {f"{name}.npy": _encode(array) for name, array in arrays.items()}
-        content = pack([(ABOUT, json.dumps(about).encode()), *members.items()])
-        self._place.write(self._key(Record(start, stop)), content)
+        """Record the outputs of the units start .. stop-1; a power failure may undo it."""
+        about = json.dumps(self._about(start, stop)).encode()
+        members = [(f"{name}.npy", _encode(array)) for name, array in arrays.items()]
+        self._place.write(self._key(start, stop), pack([(ABOUT, about), *members]), lasting=False)
+
+    def _about(self, start: int, stop: int) -> dict[str, Any]:
+        return {"work": self._work, "start": start, "stop": stop}
+
+    def _key(self, start: int, stop: int) -> str:
+        return f"{self._path}/{start:09d}-{stop:09d}.npz"
+
+    def length(self, proposed: int) -> int:
+        """Return the length of blocks that was fixed; the proposed one is, if none was before."""
+        path = f"{self._path}/length.json"
+        if self._place.create(path, encode_record({"length": proposed})):
+            return proposed
+        try:
+            return max(1, int(decode_record(self._place.read(path) or b"")["length"]))
+        except (ValueError, KeyError, TypeError):
+            return proposed
 
     def sight(self) -> list[str]:
         """Return what every process that sees the study sees: the heads of the collection."""
@@ -77,36 +75,30 @@ class BlockStore:
         """Return whether this process sees the study that has such a `sight`."""
         return self.sight() == sight
 
-    def _key(self, record: Record) -> str:
-        return f"{self._path}/{record.start:09d}-{record.stop:09d}.npz"
-
-    def read(self, record: Record) -> Segment | None:
-        """Return a recorded block; None for one that is damaged, or of other work."""
+    def read(self, start: int, stop: int) -> Arrays | None:
+        """Return the outputs of a block; None if it is damaged, or of other work."""
         try:
-            members = unpack(self._place.read(self._key(record)) or b"")
-            about = {"work": self._work, "start": record.start, "stop": record.stop}
-            if json.loads(members.pop(ABOUT)) != about:
+            members = unpack(self._place.read(self._key(start, stop)) or b"")
+            if json.loads(members.pop(ABOUT)) != self._about(start, stop):
                 return None
-            arrays = {name.removesuffix(".npy"): _decode(each) for name, each in members.items()}
+            return {name.removesuffix(".npy"): _decode(file) for name, file in members.items()}
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
-        return Segment(record.start, record.stop, arrays)
 
-    def valid_segments(self, outputs: Iterable[str], n_units: int) -> Iterator[Segment]:
-        """Iterate over disjoint, undamaged blocks with these outputs among the first units."""
+    def valid_blocks(
+        self, outputs: Iterable[str], n_units: int
+    ) -> Iterator[tuple[Interval, Arrays]]:
+        """Yield disjoint, undamaged blocks with these outputs among the first units."""
         expected = set(outputs)
-        for record in select_disjoint(self.records(), n_units):
-            segment = self.read(record)
-            if segment is not None and expected == set(segment.arrays):
-                yield segment
+        for interval in select_disjoint(self.intervals(), n_units):
+            arrays = self.read(*interval)
+            if arrays is not None and expected == set(arrays):
+                yield interval, arrays
 
     def find_damage(self) -> list[str]:
         """Return one line for each block that is damaged."""
-        return [
-            f"{self._key(record)}: does not match its digest"
-            for record in self.records()
-            if self.read(record) is None
-        ]
+        damaged = (interval for interval in self.intervals() if self.read(*interval) is None)
+        return [f"{self._key(*interval)}: does not match its digest" for interval in damaged]
 
 
 def _encode(array: np.ndarray[Any, Any]) -> bytes:
@@ -125,27 +117,28 @@ def _decode(content: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(content, dtype, offset=file.tell()).reshape(shape)
 
 
-def select_disjoint(records: Sequence[Record], n_units: int) -> list[Record]:
-    """Return disjoint records within the first `n_units` units, preferring long ones."""
-    chosen, position = [], 0
-    for record in sorted(records, key=lambda record: (record.start, -record.stop)):
-        if record.start >= position and record.start < record.stop <= n_units:
-            chosen.append(record)
-            position = record.stop
+def select_disjoint(intervals: Sequence[Interval], n_units: int) -> list[Interval]:
+    """Return disjoint intervals within the first `n_units` units, preferring long ones."""
+    chosen, position = list[Interval](), 0
+    for start, stop in sorted(intervals, key=lambda interval: (interval[0], -interval[1])):
+        if start >= position and start < stop <= n_units:
+            chosen.append((start, stop))
+            position = stop
     return chosen
 
 
-def gaps(intervals: Sequence[tuple[int, int]], n_units: int, longest: int) -> list[tuple[int, int]]:
-    """Return intervals of a longest length that cover what sorted, disjoint ones leave.
+def gaps(intervals: Sequence[Interval], n_units: int, length: int) -> list[Interval]:
+    """Return intervals that cover what sorted, disjoint ones leave, cut at multiples of a length.
 
     Examples
     --------
     >>> gaps([(0, 10), (20, 30)], 35, 8)
-    [(10, 18), (18, 20), (30, 35)]
+    [(10, 16), (16, 20), (30, 32), (32, 35)]
     """
     edges = [0, *(edge for interval in intervals for edge in interval), n_units]
     return [
-        (low, min(low + longest, stop))
+        (max(start, cut), min(stop, cut + length))
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
-        for low in range(start, stop, longest)
+        for cut in range(start // length * length, stop, length)
+        if start < stop
     ]

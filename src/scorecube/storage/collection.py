@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from scorecube import names
-from scorecube.errors import BadStudy, CorruptStudy, option, visible
+from scorecube.errors import BadStudy, CorruptStudy, visible
+from scorecube.names import LEVEL
+from scorecube.storage import heads, results
 from scorecube.storage.blocks import BlockStore
-from scorecube.storage.facts import (
-    ATTRIBUTES,
-    COMMIT,
-    Row,
-    facts_of_cube,
-    in_order,
-    is_current,
+from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, latest_head
+from scorecube.storage.place import Place, at_once, moved
+from scorecube.storage.results import (
+    Facts,
+    Stored,
     plan_options,
-    row_of,
-)
-from scorecube.storage.groups import (
-    ARCHIVE,
-    FACTS,
-    corrupt,
-    read_group,
+    read_facts,
     read_result,
-    result_path,
-    results_of,
-    write_group,
-    write_result,
+    results_in,
 )
-from scorecube.storage.heads import (
-    BLOCKS,
-    CUBE,
-    RANKINGS,
-    RESULTS,
-    Head,
-    commit,
-    folder_of,
-    latest_head,
-)
-from scorecube.storage.place import Place, moved
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,25 +28,32 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class NewResult:
-    """A finished result that is to be stored.
+class Row(NamedTuple):
+    """What a listing says of a collection.
 
-    Parameters
-    ----------
-    analysis, digest
-        Name of the analysis and digest of the plan.
-    values
-        Values, with the provenance as attributes.
-    version
-        Version of the scores that it is of, see `Collection.cube_version`; by default that of
-        those stored now.
+    head: Its newest one, with JSON values of cube, rankings, and others that were noted.
+    current: Records of the results of the stored scores, by analysis, latest last.
+    outdated: Numbers of other results, by analysis.
     """
 
-    analysis: str
-    digest: str
-    values: xr.Dataset
-    version: str = ""
+    head: Head
+    current: dict[str, list[Facts]]
+    outdated: dict[str, int]
+
+    def __str__(self) -> str:
+        """Return a line with sizes, metrics and results."""
+        cube, results = self.head.facts[CUBE], ", ".join(self.current) or "none yet"
+        return (
+            f"{self.head.name}: {cube['runs']} runs of {cube['teams']} teams, {cube['topics']} "
+            f"topics; metrics {', '.join(cube['metrics'])}; gain settings "
+            f"{', '.join(cube['gains'])}; results: {results}"
+        )
+
+    def contents(self) -> dict[str, Any]:
+        """Return what the collection holds, for `info`."""
+        counts = {analysis: len(found) for analysis, found in self.current.items()}
+        rankings = bool(self.head.rankings)
+        return {"rankings": rankings, "results": counts, "outdated": self.outdated}
 
 
 class Collection:
@@ -76,15 +62,11 @@ class Collection:
     def __init__(self, study: Any, name: str) -> None:
         self.study, self.name = study, name
         self.place: Place = study.place
-        self.folder = folder_of(name)
+        self.folder = heads.folder_of(name)
 
     def __repr__(self) -> str:
         """Return its study, sizes, metrics and results."""
-        return visible(f"{self.study.path}: {row_text(self.row())}")
-
-    def _repr_html_(self) -> str:
-        """Return the same for notebooks."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        return visible(f"{self.study.path}: {self.row()}")
 
     @property
     def head(self) -> Head:
@@ -103,10 +85,9 @@ class Collection:
             try:
                 return read(head)
             except (CorruptStudy, FileNotFoundError):
-                now = self.head
-                if now.number == head.number:
+                before, head = head, self.head
+                if head.number == before.number:
                     raise
-                head = now
 
     @property
     def cube(self) -> xr.Dataset:
@@ -115,95 +96,75 @@ class Collection:
 
     def cube_among(self, n_cubes: int) -> xr.Dataset:
         """Return the cube as one of `n_cubes` that share 256 MiB; a larger one is read on use."""
-        return self._read(lambda head: read_group(self.place, head, CUBE, n_cubes))
-
-    @property
-    def cube_version(self) -> str:
-        """Digest of the cube."""
-        return self.head.cube
+        return self._read(lambda head: heads.read_group(self.place, head, CUBE, n_cubes))
 
     @property
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
+        if not self.head.rankings:
+            raise BadStudy(
+                f"{self.study.path}: collection {self.name!r} was imported as scores and has no "
+                "rankings"
+            )
+        return self._read(lambda head: heads.read_group(self.place, head, RANKINGS))
 
-        def read(head: Head) -> xr.Dataset:
-            if not head.rankings:
-                raise BadStudy(
-                    f"{self.study.path}: collection {self.name!r} was imported as scores and has "
-                    "no rankings"
-                )
-            return read_group(self.place, head, RANKINGS)
-
-        return self._read(read)
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """Facts that were noted."""
-        return dict(self.head.facts.get("facts", {}))
-
-    def row(self) -> Row:
-        """Return what a listing says of it."""
-        return self.row_at(self.head)
-
-    def row_at(self, head: Head) -> Row:
-        """Return what a listing says of it at its newest head."""
-        analyses = self.place.children(f"{self.folder}/{RESULTS}")
-        results = {name: results_of(self.place, self.folder, name, head) for name in analyses}
-        return row_of(head, {name: found for name, found in results.items() if found})
+    def row(self, head: Head | None = None) -> Row:
+        """Return what a listing says of it, at its newest head."""
+        row = Row(head or self.head, {}, {})
+        for analysis in self.place.children(f"{self.folder}/{RESULTS}"):
+            current = self.current(analysis, row.head)
+            if current:
+                row.current[analysis] = self._facts(current, row.head)
+            others = len(results_in(self.place, self._path(analysis))) - len(current)
+            if others:
+                row.outdated[analysis] = others
+        return row
 
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
         return self.row().contents()
 
-    def result_facts(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
-        """Return the facts of results, latest last: of the scores stored now, or outdated ones."""
-        head = self.head
-        found = results_of(self.place, self.folder, analysis, head)
-        return in_order(
-            {
-                digest: facts
-                for digest, facts in found.items()
-                if is_current(facts, head) is not outdated
-            }
-        )
+    def _path(self, analysis: str) -> str:
+        return f"{self.folder}/{RESULTS}/{analysis}"
 
-    def result_attributes(self, analysis: str, *, outdated: bool = False) -> list[dict[str, Any]]:
-        """Return the attributes of results, latest last; arguments as of `result_facts`."""
-        return [facts[ATTRIBUTES] for facts in self.result_facts(analysis, outdated=outdated)]
+    def current(self, analysis: str, head: Head) -> list[Stored]:
+        """Return the results of the scores that are stored now, latest last."""
+        stored = results_in(self.place, self._path(analysis))
+        return [result for result in stored if result.version in head.contains]
+
+    def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
+        """Return the attributes of the results of the scores stored now, latest last."""
+        head = self.head
+        return [facts.attributes for facts in self._facts(self.current(analysis, head), head)]
+
+    def _facts(self, stored: Iterable[Stored], head: Head) -> list[Facts]:
+        read = partial(read_facts, self.place, newest=head.number)
+        return list(at_once(self.place.readers, read, stored))
 
     def results(self, analysis: str) -> list[xr.Dataset]:
-        """Return the finished results of an analysis, latest last; see `result`."""
-        return [
-            self.open_result(analysis, facts["digest"]) for facts in self.result_facts(analysis)
-        ]
+        """Return the finished results of an analysis, latest last."""
+        return [read_result(self.place, stored) for stored in self.current(analysis, self.head)]
 
     def result(self, analysis: str) -> xr.Dataset:
-        """Return the latest result of an analysis; one above 256 MiB is read on use."""
-        facts = self.result_facts(analysis)
-        if not facts:
-            outdated = self.result_facts(analysis, outdated=True)
-            why = " of the scores that are there now" if outdated else ""
-            raise BadStudy(
-                f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
-                f"run: scorecube {analysis} {self.study.path}"
-            )
-        return self.open_result(analysis, facts[-1]["digest"])
+        """Return the latest result of an analysis."""
+        if current := self.current(analysis, self.head):
+            return read_result(self.place, current[-1])
+        outdated = self.place.children(self._path(analysis))
+        why = " of the scores that are there now" if outdated else ""
+        raise BadStudy(
+            f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
+            f"run: scorecube {analysis} {self.study.path}"
+        )
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is stored, of the scores that are stored now."""
-        return any(facts["digest"] == digest for facts in self.result_facts(analysis))
+        return any(stored.digest == digest for stored in self.current(analysis, self.head))
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
-        """Return the result of a plan, or None; see `result`."""
-        return self.open_result(analysis, digest) if self.has_result(analysis, digest) else None
-
-    def open_result(self, analysis: str, digest: str) -> xr.Dataset:
-        """Return the result of a plan, which is stored."""
-        path = result_path(self.name, analysis, digest)
-        result = read_result(self.place, path)
-        if result is None:
-            raise corrupt(self.place, path + ARCHIVE, ValueError("is missing"))
-        return result
+        """Return the result of a plan, or None."""
+        current = self.current(analysis, self.head)
+        found = (stored for stored in current if stored.digest == digest)
+        return next((read_result(self.place, stored) for stored in found), None)
 
     def blocks(self, analysis: str, work: str) -> BlockStore:
         """Return the recorded blocks of all plans that share them."""
@@ -211,7 +172,7 @@ class Collection:
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Note facts, JSON values."""
-        commit(self.place, self.name, lambda head: with_notes(head, facts))
+        heads.commit(self.place, self.name, lambda head: head.with_notes(facts))
 
     def add(
         self,
@@ -222,121 +183,67 @@ class Collection:
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Write scores, or further metrics and gain settings; see `Study.add`."""
-        from scorecube.storage.merge_cubes import merge_cubes
+        from scorecube.storage.cubes import facts_of_cube, merge_cubes
 
-        where = f"{self.study.path}: collection {self.name!r}"
-        made_on_use = not cube[names.SCORE].variable._in_memory
         written: dict[str, xr.Dataset] = {}
 
         def change(head: Head) -> Head:
             written.clear()
+            after = head
             if head.number and not replace:
-                if made_on_use:
-                    raise BadStudy(
-                        f"{where} exists, and scores that are written part by part cannot be "
-                        f"merged; use {option('replace', True)} to start over, or another "
-                        f"{option('name')}"
-                    )
-                before = read_group(self.place, head, CUBE)
-                written[CUBE] = merge_cubes(before, cube, where)
-                if written[CUBE].identical(before):
-                    written.clear()
-                contains = head.contains
+                before = heads.read_group(self.place, head, CUBE)
+                merged = merge_cubes(before, cube, f"{self.study.path}: collection {self.name!r}")
+                if not merged.identical(before):
+                    written[CUBE] = merged
             else:
                 written[CUBE] = cube
-                contains = head.contains if self._holds(head, cube, made_on_use) else ()
-                head = Head(head.name, head.number, contains=contains, id=head.id)
-            if rankings is not None and not head.rankings:
+                after = Head(head.name, head.number, contains=head.contains, id=head.id)
+            if rankings is not None and not after.rankings:
                 written[RANKINGS] = rankings
-            return with_notes(self._with_groups(head, written, made_on_use), facts or {})
+            for kind, dataset in written.items():
+                of_group = heads.write_group(self.place, self.folder, kind, dataset)
+                levels = {} if kind == CUBE else {"levels": dataset[LEVEL].values.tolist()}
+                after = after.with_group(kind, *of_group, levels or facts_of_cube(dataset))
+            if replace and after.cube != head.cube:
+                after = dataclasses.replace(after, contains=(after.cube,))
+            return after.with_notes(facts or {})
 
         before = latest_head(self.place, self.folder)
-        head = commit(self.place, self.name, change)
+        head = heads.commit(self.place, self.name, change)
         for kind, dataset in written.items():
-            if set(head.files[kind]) - set(self.place.keys(head.group(kind))):
-                write_group(self.place, self.name, kind, dataset)  # another process cleaned up
+            if head.files[kind].keys() - set(self.place.keys(head.group(kind))):
+                # Another process cleaned up before the head was there.
+                heads.write_group(self.place, self.folder, kind, dataset)
         if before is not None and before.cube not in head.contains:
             self.place.delete(f"{self.folder}/{BLOCKS}")  # of other scores
 
-    def _holds(self, head: Head, cube: xr.Dataset, made_on_use: bool) -> bool:
-        """Whether the scores of a head are those of a cube."""
-        try:
-            return (
-                not made_on_use
-                and head.number > 0
-                and bool(read_group(self.place, head, CUBE).equals(cube))
-            )
-        except CorruptStudy:
-            return False
+    def write_result(self, values: xr.Dataset, version: str = "") -> None:
+        """Store a finished result; outdated results of the same options are removed.
 
-    def _with_groups(self, head: Head, groups: Mapping[str, xr.Dataset], made_on_use: bool) -> Head:
-        """Write a cube, and rankings, and return a head that names them."""
-        for kind, dataset in groups.items():
-            version, files = write_group(self.place, self.name, kind, dataset)
-            if kind == CUBE:
-                facts = facts_of_cube(dataset, made_on_use=made_on_use)
-                others = (known for known in head.contains if known != version)
-                head = replace(head, cube=version, contains=(version, *others))
-            else:
-                facts = {"levels": [int(level) for level in dataset[names.LEVEL].values]}
-                head = replace(head, rankings=version)
-            head = replace(
-                head, files={**head.files, kind: files}, facts={**head.facts, kind: facts}
-            )
-        return head
-
-    def write_results(self, results: Sequence[NewResult]) -> None:
-        """Store finished results; outdated results of the same options are removed.
-
-        Raises BadStudy: The scores were replaced while a result was computed; it is kept, and not
+        values: With the provenance as attributes.
+        version: Of the scores that it is of, see `Head.cube`; by default of those stored now.
+        Raises BadStudy: The scores were replaced while it was computed; it is kept, and not
             current.
         """
-        head, versions = self.head, set[str]()
-        for result in results:
-            stored = results_of(self.place, self.folder, result.analysis, head)
-            number = 1 + max((int(facts.get(COMMIT, 0)) for facts in stored.values()), default=0)
-            noted = {COMMIT: number, "head": head.number}
-            path = result_path(self.name, result.analysis, result.digest)
-            versions.add(result.version or head.cube)
-            write_result(self.place, path, result.values, result.version or head.cube, noted)
-            outdated = {
-                digest: facts for digest, facts in stored.items() if not is_current(facts, head)
-            }
-            options = plan_options(result.values.attrs) if outdated else {}
-            for digest, facts in outdated.items():
-                if digest != result.digest and plan_options(facts[ATTRIBUTES]) == options:
-                    self._delete_result(result.analysis, digest)
-        if not versions <= set(self.head.contains):  # the study may have been moved, too
+        head, analysis = self.head, values.attrs["analysis"]
+        folder, version = self._path(analysis), version or head.cube
+        before = results_in(self.place, folder)
+        results.write_result(self.place, folder, values, version, head)
+        for stored in before:
+            if stored.version in head.contains or stored.digest == values.attrs["digest"]:
+                continue
+            facts = read_facts(self.place, stored)
+            if plan_options(facts.attributes) == plan_options(values.attrs):
+                results.delete_result(self.place, stored)
+        if version not in self.head.contains:  # the study may have been moved, too
             raise BadStudy(
                 f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "
                 "so its result is not current; run the same command again"
             )
 
-    def _delete_result(self, analysis: str, digest: str) -> None:
-        path = result_path(self.name, analysis, digest)
-        self.place.delete(path + FACTS)
-        self.place.delete(path + ARCHIVE)
-
     def forget(self, analysis: str) -> int:
         """Delete the results and recorded blocks of an analysis; return the number of results."""
-        found = results_of(self.place, self.folder, analysis, self.head)
-        for digest in found:
-            self._delete_result(analysis, digest)
-        self.place.delete(f"{self.folder}/{BLOCKS}/{analysis}")
-        return len(found)
-
-
-def with_notes(head: Head, facts: Mapping[str, Any]) -> Head:
-    """Return a head with further facts."""
-    noted = {**head.facts.get("facts", {}), **facts}
-    return replace(head, facts={**head.facts, "facts": noted}) if noted else head
-
-
-def row_text(row: Row) -> str:
-    """Return a line on a collection."""
-    cube, results = row.facts[CUBE], ", ".join(row.facts["results"]) or "none yet"
-    return (
-        f"{row.collection}: {cube['runs']} runs of {cube['teams']} teams, {cube['topics']} topics; "
-        f"metrics {', '.join(cube['metrics'])}; gain settings {', '.join(cube['gains'])}; "
-        f"results: {results}"
-    )
+        number = len(results_in(self.place, self._path(analysis)))
+        for part in (RESULTS, BLOCKS):
+            self.place.delete(f"{self.folder}/{part}/{analysis}")
+        return number

@@ -1,27 +1,25 @@
 """Merging studies: what one lacks of the others is copied.
 
 Three passes: verify all that the others hold; compare what is held under the same names; copy.
-    Files
-never change, so a merge that was killed is continued by the same call.
+Files never change, so a merge that was killed is continued by the same call.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scorecube.errors import BadStudy, CorruptStudy, counted
-from scorecube.storage.collection import Collection, with_notes
-from scorecube.storage.groups import ARCHIVE, FACTS, read_result
-from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, commit
-from scorecube.storage.place import is_url
+from scorecube.storage.collection import Collection
+from scorecube.storage.heads import BLOCKS, GROUPS, RESULTS, Head, commit
+from scorecube.storage.place import at_once
+from scorecube.storage.results import Stored, read_result
 from scorecube.storage.study import Study, open_study
-from scorecube.storage.verify import verify_collection
+from scorecube.storage.verify import verify_study
 
-Progress = Callable[[int, int], None]
-MAX_LINES = 20
+MOST = 20
 """Most lines of a message on conflicts or damage."""
 
 
@@ -46,7 +44,7 @@ def merge(
     out: str | os.PathLike[str],
     parts: Sequence[str | os.PathLike[str]],
     *,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Merged:
     """Merge studies into one: cubes, rankings, results and recorded blocks.
 
@@ -57,7 +55,7 @@ def merge(
     parts
         Paths or URLs of studies.
     progress
-        Called with (collections, twice the number of collections): each is verified, then copied.
+        Called with (collections that were copied, number of all), after all were verified.
 
     Returns
     -------
@@ -90,45 +88,31 @@ def merge(
         raise BadStudy(f"no studies to merge into {out}; name at least one", option="parts")
     if _real(target) in map(_real, opened):
         raise BadStudy(f"{out} is named as the study to merge into and as one of the parts")
-    collections = [study[name] for study in opened for name in study]
-    counts, done = Counter[str](), 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, 2 * len(collections))
-
-    damage = list[str]()
-    for collection in collections:
-        damage += [f"{collection.study.path}: {line}" for line in verify_collection(collection)]
-        step()
+    damage = [f"{part.path}: {line}" for part in opened for line in verify_study(part)[1]]
     if damage:
-        raise CorruptStudy(
-            f"{counted(len(damage), 'damaged place')} in the parts, nothing was merged:"
-            f"{_listed(damage)}"
-        )
+        raise CorruptStudy(_listed("damaged place", "in the parts", damage))
+    collections = [study[name] for study in opened for name in study]
     if conflicts := _conflicts(target, collections):
         raise BadStudy(
-            f"{counted(len(conflicts), 'conflict')} between studies, nothing was merged:"
-            f"{_listed(conflicts)}\n"
+            f"{_listed('conflict', 'between studies', conflicts)}\n"
             "leave out one of the studies, or store the collection under another name"
         )
     target.prepare()
-    for collection in collections:
-        kind, n_results = _copy(target, collection)
-        counts.update({kind: 1, "results": n_results})
-        step()
+    counts = Counter[str]()
+    for done, collection in enumerate(collections, 1):
+        counts.update(_copy(Collection(target, collection.name), collection))
+        progress(done, len(collections))
     return Merged(tuple(study.path for study in opened), **counts)
 
 
 def _real(study: Study) -> str:
-    return study.path if is_url(study.path) else os.path.realpath(study.path)
+    return study.path if "://" in study.path else os.path.realpath(study.path)
 
 
-def _listed(lines: Sequence[str]) -> str:
-    more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
-    return "".join(f"\n  {line}" for line in [*lines[:MAX_LINES], *more])
+def _listed(noun: str, where: str, lines: Sequence[str]) -> str:
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    told = "".join(f"\n  {line}" for line in [*lines[:MOST], *more])
+    return f"{counted(len(lines), noun)} {where}, nothing was merged:{told}"
 
 
 def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:
@@ -137,68 +121,58 @@ def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:
     for collection in collections:
         other = first.setdefault(collection.name, collection)
         where = f"in {collection.study.path} differ from those in {other.study.path}"
-        if not _same_scores(other, collection):
+        mine, theirs = other.head, collection.head
+        related = mine.cube in theirs.contains or theirs.cube in mine.contains
+        if not related and not other.cube.equals(collection.cube):
             lines.append(f"{collection.name}: scores {where}")
             continue
-        others, root = _results(other), f"{collection.folder}/{RESULTS}"
-        for path, seal in _results(collection).items():
-            if others.get(path, seal) != seal:
-                mine = read_result(other.place, f"{root}/{path}")
-                theirs = read_result(collection.place, f"{root}/{path}")
-                if mine is None or theirs is None or not mine.equals(theirs):
-                    lines.append(f"{collection.name}: values of {path} {where}")
+        results, others = _results(other), _results(collection)
+        for path in sorted(results.keys() & others.keys()):
+            if other.place.read(path) == collection.place.read(path):
+                continue
+            one = read_result(other.place, results[path])
+            if not one.equals(read_result(collection.place, others[path])):
+                lines.append(f"{collection.name}: values of {path} {where}")
     return lines
 
 
-def _same_scores(one: Collection, other: Collection) -> bool:
-    """Whether the scores of one of two collections are in the other."""
-    mine, theirs = one.head, other.head
-    if mine.cube in theirs.contains or theirs.cube in mine.contains:
-        return True
-    return bool(one.cube.equals(other.cube))
+def _results(collection: Collection) -> dict[str, Stored]:
+    """Return the results of the scores that are stored now, by the path of their archive."""
+    head, folder = collection.head, f"{collection.folder}/{RESULTS}"
+    analyses = collection.place.children(folder)
+    current = (stored for name in analyses for stored in collection.current(name, head))
+    return {stored.archive: stored for stored in current}
 
 
-def _results(collection: Collection) -> dict[str, str]:
-    """Return the digest of each current result's archive, by analysis and digest of the plan."""
-    current = collection.row().current
-    return {
-        f"{analysis}/{digest}": str(facts["zip"])
-        for analysis, results in current.items()
-        for digest, facts in results.items()
-    }
+def _copy(own: Collection, source: Collection) -> dict[str, int]:
+    """Copy what a collection lacks of another; return numbers by the fields of `Merged`."""
+    theirs, number = source.head, 0
 
+    def write(path: str) -> None:
+        own.place.write(path, source.place.read(path) or b"")
 
-def _copy(target: Study, source: Collection) -> tuple[str, int]:
-    """Copy what the target lacks; return the field of `Merged` that counts it, and results."""
-    own, theirs, number = Collection(target, source.name), source.head, 0
-
-    def copy(path: str) -> None:
-        own.place.write(path, source.place.read(path) or b"", durable=False)
+    def copy(paths: Iterable[str]) -> None:
+        list(at_once(own.place.writers, write, paths))
 
     def change(head: Head) -> Head:
         nonlocal number
         number = head.number
-        newer = not head.number or (theirs.cube != head.cube and head.cube in theirs.contains)
-        for kind in (CUBE, RANKINGS):
-            if getattr(theirs, kind) and (newer or not getattr(head, kind)):
-                for key in theirs.files[kind]:
-                    copy(f"{theirs.group(kind)}/{key}")
-                facts = {**head.facts, kind: theirs.facts[kind]}
-                files = {**head.files, kind: theirs.files[kind]}
-                head = replace(head, files=files, facts=facts, **{kind: getattr(theirs, kind)})
-        own.place.sync()
+        newer = not number or (theirs.cube != head.cube and head.cube in theirs.contains)
+        for kind in GROUPS:
+            version = getattr(theirs, kind)
+            if version and (newer or not getattr(head, kind)):
+                copy(f"{theirs.group(kind)}/{key}" for key in theirs.files[kind])
+                head = head.with_group(kind, version, theirs.files[kind], theirs.facts[kind])
         contains = dict.fromkeys([head.cube, *head.contains, *theirs.contains])
-        noted = {**theirs.facts.get("facts", {}), **head.facts.get("facts", {})}
-        return with_notes(replace(head, contains=tuple(contains)), noted)
+        return replace(head, contains=tuple(contains)).with_notes(theirs.noted | head.noted)
 
     after = commit(own.place, source.name, change)
-    missing = [path for path in _results(source) if path not in _results(own)]
-    for path in missing:
-        for end in (ARCHIVE, FACTS):
-            copy(f"{source.folder}/{RESULTS}/{path}{end}")
-    blocks = f"{source.folder}/{BLOCKS}"
-    for key in set(source.place.keys(blocks)) - set(own.place.keys(blocks)):
-        copy(f"{blocks}/{key}")
-    own.place.sync()
-    changed = after.number != number or bool(missing)
-    return "new" if not number else "extended" if changed else "unchanged", len(missing)
+    mine, others = _results(own), _results(source)
+    missing = [stored for path, stored in others.items() if path not in mine]
+    copy(stored.archive for stored in missing)
+    copy(stored.record for stored in missing)
+    keys = [set(part.place.keys(f"{part.folder}/{BLOCKS}")) for part in (source, own)]
+    copy(f"{source.folder}/{BLOCKS}/{key}" for key in keys[0] - keys[1])
+    changed = after.number != number or missing
+    kind = "new" if not number else "extended" if changed else "unchanged"
+    return {kind: 1, "results": len(missing)}

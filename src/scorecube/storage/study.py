@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted, nearest, visible
-from scorecube.storage.collection import Collection, row_text
-from scorecube.storage.facts import Row
+from scorecube.storage.collection import Collection, Row
 from scorecube.storage.heads import (
     BLOCKS,
-    CUBE,
-    RANKINGS,
+    GROUPS,
+    MAX_BUFFERED_BYTES,
     RESULTS,
     Head,
     check_collection_name,
@@ -23,41 +21,33 @@ from scorecube.storage.heads import (
     head_numbers,
     latest_head,
 )
-from scorecube.storage.place import SCHEMES, Place, at_once, is_url
+from scorecube.storage.place import Place, at_once
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST = 50
+SCHEMES: Final = ("s3", "gs", "az")
+"""Object stores that support listing and conditional writes."""
+MOST: Final = 50
 """Collections that are listed."""
-BEGINNINGS = ("head.", f"{CUBE}-", f"{RANKINGS}-", RESULTS, BLOCKS)
+BEGINNINGS: Final = ("head.", *(f"{kind}-" for kind in GROUPS), RESULTS, BLOCKS)
 """Of the names of what the folder of a collection holds."""
 
 
 def open_place(path: str | os.PathLike[str]) -> Place:
-    """Return the place of a path or URL.
-
-    Raises BadStudy: A URL of an unsupported kind, or one that cannot be opened.
-    """
+    """Return the place of a path or URL (BadStudy for a URL that cannot be opened)."""
     text = os.fspath(path)
-    if re.match(rf"({'|'.join(SCHEMES)}):/[^/]", text):
-        raise BadStudy(
-            f"{text} is a URL that was converted to a path; pass it as text, e.g. "
-            f"{text.replace(':/', '://', 1)}"
-        )
-    if not is_url(text):
+    scheme = re.match("([A-Za-z][A-Za-z0-9+.-]*)://", text)
+    if scheme is None:
         return Place(text)
-    scheme = text.partition("://")[0].lower()
-    if scheme not in SCHEMES:
+    if scheme[1] not in SCHEMES:
         known = ", ".join(f"{name}://bucket/prefix" for name in SCHEMES)
-        raise BadStudy(f"{text}: studies are directories or at {known}, not at {scheme}://")
+        raise BadStudy(f"{text}: studies are directories or at {known}")
     try:
         from scorecube.storage.object_place import ObjectPrefix
-    except ImportError as error:
-        if error.name not in ("obstore", "obstore.store", "obstore.exceptions"):
-            raise
+    except ModuleNotFoundError as error:
         raise BadStudy(
-            f"{text}: object stores need obstore, which is not installed: pip install obstore"
+            f"{text}: object stores need {error.name}, which is not installed: pip install obstore"
         ) from None
     return ObjectPrefix(text)
 
@@ -104,27 +94,21 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     place = open_place(path)
     folders = place.children("") if place.exists() else []
     is_new = not any(head_numbers(place, folder) for folder in folders)
-    if is_new:
-        if mode == "r":
-            raise BadStudy(_no_study(place))
-        if not all(_is_begun(place, folder) for folder in folders):
-            raise BadStudy(f"{place.name} exists and is not a study; choose another path")
+    if is_new and mode == "r":
+        lacks = "" if place.exists() else ", no such folder"
+        raise BadStudy(
+            f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} "
+            "--name NAME --runs ... --qrels ..."
+        )
+    if is_new and not all(_is_begun(place, folder) for folder in folders):
+        raise BadStudy(f"{place.name} exists and is not a study; choose another path")
     return Study(place, writable=mode == "a", is_new=is_new)
 
 
 def _is_begun(place: Place, folder: str) -> bool:
     """Whether a folder may be that of a collection that a killed process began."""
-    return all(name.startswith(BEGINNINGS) for name in place.children(folder)) and (
-        place.read(folder) is None
-    )
-
-
-def _no_study(place: Place) -> str:
-    lacks = "" if place.exists() else ", no such folder"
-    return (
-        f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} "
-        "--name NAME --runs ... --qrels ..."
-    )
+    inner = place.children(folder)
+    return place.read(folder) is None and all(name.startswith(BEGINNINGS) for name in inner)
 
 
 class Study:
@@ -147,16 +131,12 @@ class Study:
     def __repr__(self) -> str:
         """Return its path, and sizes, metrics and results of its collections."""
         try:
-            rows = [row_text(row) for row in self.rows().values()]
+            rows = [str(row) for row in self.rows().values()]
         except ScorecubeError as error:
             return visible(f"{self.path}: {error}")
         more = [f"and {len(rows) - MOST:,} more"] if len(rows) > MOST else []
         lines = [f"{self.path}: {counted(len(rows), 'collection')}", *rows[:MOST], *more]
         return "\n".join(map(visible, lines))
-
-    def _repr_html_(self) -> str:
-        """Return the same for notebooks."""
-        return f"<pre>{escape(repr(self))}</pre>"
 
     def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
         """Another process opens the same study."""
@@ -171,17 +151,14 @@ class Study:
             except CorruptStudy as error:
                 return folder, error
 
-        found = at_once(self.place, read, self.place.children(""))
+        found = at_once(self.place.readers, read, self.place.children(""))
         return {folder: head for folder, head in found if head is not None}
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
         heads = self.folders().items()
-        return iter(
-            sorted(
-                head.name if isinstance(head, Head) else unquote(folder) for folder, head in heads
-            )
-        )
+        names = (head.name if isinstance(head, Head) else unquote(name) for name, head in heads)
+        return iter(sorted(names))
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -193,10 +170,8 @@ class Study:
 
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
-            known = list(self)
-            raise BadStudy(
-                f"{self.path}: no collection {name!r}; it has: {nearest(name, known) or 'none yet'}"
-            )
+            known = nearest(name, list(self)) or "none yet"
+            raise BadStudy(f"{self.path}: no collection {name!r}; it has: {known}")
         return Collection(self, name)
 
     def rows(self) -> dict[str, Row]:
@@ -208,10 +183,10 @@ class Study:
         def read(head: Head | CorruptStudy) -> Row:
             if isinstance(head, CorruptStudy):
                 raise head
-            return Collection(self, head.name).row_at(head)
+            return Collection(self, head.name).row(head)
 
-        rows = at_once(self.place, read, self.folders().values())
-        return dict(sorted((row.collection, row) for row in rows))
+        rows = at_once(self.place.readers, read, self.folders().values())
+        return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:
         """Make the place of a new study; one that was there is not made anew, as it was moved."""
@@ -241,7 +216,6 @@ class Study:
         """
         from scorecube.collection import schema
         from scorecube.collection.arguments import as_cube
-        from scorecube.storage.groups import MAX_BUFFERED_BYTES
 
         cube = as_cube(cube)
         schema.check(cube, schema.CUBE, "the cube")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scorecube.errors import CorruptStudy, ScorecubeError
 from scorecube.storage.collection import Collection
-from scorecube.storage.groups import (
-    ARCHIVE,
-    FACTS,
-    checked_reader,
-    facts_beside,
-    read_facts,
-    read_result,
+from scorecube.storage.heads import (
+    BLOCKS,
+    GROUPS,
+    RESULTS,
+    Head,
+    head_numbers,
+    read_file,
+    read_head,
 )
-from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, head_numbers, read_head
 from scorecube.storage.place import PARTIAL
-from scorecube.storage.sealed import decode_record, encode_record
+from scorecube.storage.results import ARCHIVE, read_result, records_in
 from scorecube.storage.study import Study
 
 DAY = 86_400.0
@@ -31,114 +31,71 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
         if isinstance(head, CorruptStudy):
             problems.append(str(head))
             continue
-        collection = Collection(study, head.name)
-        for part in _parts(collection, head):
+        for part in _parts(Collection(study, head.name), head):
             checked += 1
             problems += part
     return checked, problems
 
 
-def verify_collection(collection: Collection) -> list[str]:
-    """Return one line for each damaged part of a collection."""
-    return [line for part in _parts(collection, collection.head) for line in part]
-
-
 def _parts(collection: Collection, head: Head) -> Iterator[list[str]]:
     """Yield what is wrong with each part of a collection."""
     place, folder = collection.place, collection.folder
-    numbers = sorted(head_numbers(place, folder))
-    for number in range(1, numbers[-1] + 1):
-        try:
-            read_head(place, folder, number)
-            yield []
-        except CorruptStudy as error:
-            yield [str(error)]
-    for kind in (CUBE, RANKINGS):
+    for number in range(1, max(head_numbers(place, folder)) + 1):
+        yield _refusal(read_head, place, folder, number)
+    for kind in GROUPS:
         if getattr(head, kind):
             yield _group_problems(collection, head, kind)
     for analysis in place.children(f"{folder}/{RESULTS}"):
-        for name in place.children(f"{folder}/{RESULTS}/{analysis}"):
-            path = f"{folder}/{RESULTS}/{analysis}/{name}"
-            if name.endswith(ARCHIVE):
-                yield _result_problems(collection, head, path.removesuffix(ARCHIVE))
-            elif place.read(path.removesuffix(FACTS) + ARCHIVE, 1) is None:
-                yield [f"{path}: its result is missing"]
+        for stored in records_in(place, f"{folder}/{RESULTS}/{analysis}"):
+            yield _refusal(read_result, place, stored)
     for analysis in place.children(f"{folder}/{BLOCKS}"):
         for work in place.children(f"{folder}/{BLOCKS}/{analysis}"):
             yield collection.blocks(analysis, work).find_damage()
 
 
-def _group_problems(collection: Collection, head: Head, kind: str) -> list[str]:
-    path, files = head.group(kind), head.files[kind]
-    read, problems = checked_reader(collection.place, path, files), list[str]()
-    for key in files:
-        try:
-            read(key)
-        except ValueError as error:
-            problems.append(f"{path}: {error}")
-    others = set(collection.place.keys(path)) - set(files)
-    return problems + [f"{path}/{key}: was written by no scorecube" for key in sorted(others)]
-
-
-def _result_problems(collection: Collection, head: Head, path: str) -> list[str]:
+def _refusal(read: Callable[..., object], *arguments: object) -> list[str]:
     try:
-        read_result(collection.place, path)
-        content = collection.place.read(path + FACTS)
-        facts = {} if content is None else decode_record(content)
-        if facts.get("head", 0) > head.number:
-            return [f"{path}: names head {facts['head']}, which is missing"]
+        read(*arguments)
     except ScorecubeError as error:
         return [str(error)]
-    except ValueError as error:
-        return [f"{path}{FACTS}: {error}"]
     return []
 
 
-def _without_facts(collection: Collection) -> list[str]:
-    """Return the paths of sound results without their facts: a killed command wrote them."""
-    place, root, found = collection.place, f"{collection.folder}/{RESULTS}", list[str]()
-    for analysis in place.children(root):
-        for name in place.children(f"{root}/{analysis}"):
-            path = f"{root}/{analysis}/{name.removesuffix(ARCHIVE)}"
-            try:
-                if name.endswith(ARCHIVE) and facts_beside(place, path) is None:
-                    read_facts(place, path)
-                    found.append(path + FACTS)
-            except ScorecubeError:
-                continue  # damaged
-    return found
+def _group_problems(collection: Collection, head: Head, kind: str) -> list[str]:
+    place, path, files, problems = collection.place, head.group(kind), head.files[kind], []
+    for key, digest in files.items():
+        problems += _refusal(read_file, place, f"{path}/{key}", digest)
+    strange = [key for key in place.keys(path) if key not in files and not key.endswith(PARTIAL)]
+    return problems + [f"{path}/{key}: was written by no scorecube" for key in strange]
 
 
 def find_rest(study: Study) -> list[str]:
-    """Return the paths of groups that no newest head names, and of facts that results lack.
+    """Return the paths of groups that no newest head names, and of archives without a record.
 
     Killed commands leave them, cubes that were replaced stay, and so does one whose head was
     deleted by hand.
     """
-    rest, heads = list[str](), study.folders()
-    for folder in study.place.children(""):
+    place, rest, heads = study.place, list[str](), study.folders()
+    for folder in place.children(""):
         head = heads.get(folder)
         if isinstance(head, CorruptStudy):
             continue  # what it names is not known
-        named = {head.group(kind) for kind in (CUBE, RANKINGS)} if head is not None else set()
-        for name in study.place.children(folder):
-            if name.startswith((f"{CUBE}-", f"{RANKINGS}-")) and f"{folder}/{name}" not in named:
-                rest.append(f"{folder}/{name}")
-        if head is not None:
-            rest += _without_facts(Collection(study, head.name))
-    return rest
+        groups = {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
+        rest += groups - {head.group(kind) for kind in GROUPS if head}
+        for analysis in place.children(f"{folder}/{RESULTS}"):
+            inner = f"{folder}/{RESULTS}/{analysis}"
+            recorded = {stored.archive for stored in records_in(place, inner)}
+            archives = (name for name in place.children(inner) if name.endswith(ARCHIVE))
+            rest += {f"{inner}/{name}" for name in archives} - recorded
+    return sorted(rest)
 
 
 def clean(study: Study) -> int:
-    """Delete such groups and unfinished files of a day ago; write facts; return their number."""
-    place, ages = study.place, study.place.ages("")
-    rest = find_rest(study)
-    for path in rest:
-        if path.endswith(FACTS):
-            place.write(path, encode_record(read_facts(place, path.removesuffix(FACTS))))
-    old = {path for path in [*ages, *rest] if path.endswith((PARTIAL, ".zarr"))}
+    """Delete these paths, and unfinished files, of a day ago; return their number."""
+    ages = study.place.ages()
     young = [path for path, age in ages.items() if age < DAY]
-    old = {path for path in old if not any(f"{key}/".startswith(f"{path}/") for key in young)}
+    paths = {*find_rest(study), *(path for path in ages if path.endswith(PARTIAL))}
+    old = {path for path in paths if not any(f"{key}/".startswith(f"{path}/") for key in young)}
     for path in old:
-        place.delete(path)
-    return len(old) + sum(path.endswith(FACTS) for path in rest)
+        study.place.delete(path)
+    return len(old)

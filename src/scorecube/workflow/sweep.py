@@ -124,13 +124,13 @@ def sweep(
 
 
 def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> xr.DataTree:
-    """Return results as a tree ``collection/analysis``, whose values are read on use."""
+    """Return results as a tree ``collection/analysis``."""
     kinds = [entry.analysis.name for entry in entries]
     results = {}
     for place, collection, digest, _ in sorted(stored):
         count = kinds[: place + 1].count(kinds[place])
         label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
-        results[f"/{collection}/{label}"] = study[collection].open_result(kinds[place], digest)
+        results[f"/{collection}/{label}"] = study[collection].find_result(kinds[place], digest)
     return xr.DataTree.from_dict(results)
 
 

@@ -171,7 +171,7 @@ def add_source(
             for path in files[key]:
                 digest.update(f"{path}\n".encode() + _digest_of(path))
     facts = {SOURCE: digest.hexdigest()}
-    if source.name in study and study[source.name].facts.get(SOURCE) == facts[SOURCE]:
+    if source.name in study and study[source.name].head.noted.get(SOURCE) == facts[SOURCE]:
         return
 
     def note(line: str) -> None:
@@ -209,7 +209,7 @@ def request_of(study: Study, collections: Sequence[str], entry: Entry) -> str:
         "trials": entry.trials,
         "seed": entry.seed,
         "selection": {key: str(value) for key, value in entry.selection.items()},
-        "scores": [[name, study[name].cube_version] for name in collections],
+        "scores": [[name, study[name].head.cube] for name in collections],
     }
     return request_digest(record)
 

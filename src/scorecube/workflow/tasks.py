@@ -23,7 +23,7 @@ from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.memory import Needs, needs_of, program_bytes
 from scorecube.execute.run import run
 from scorecube.names import GAIN, SETTING
-from scorecube.storage import Collection, NewResult, Study, select_disjoint
+from scorecube.storage import Collection, Study, select_disjoint
 
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
@@ -48,7 +48,7 @@ class Cubes:
         """Return the cube of a collection."""
         if name not in self._cubes:
             # The version first: a cube that is replaced between the two has another.
-            self.versions[name] = self.study[name].cube_version
+            self.versions[name] = self.study[name].head.cube
             self._cubes[name] = self.study[name].cube_among(self._among)
         return self._cubes[name]
 
@@ -87,7 +87,7 @@ class Task:
         return self.prepared.warnings
 
     def stored(self) -> xr.Dataset | None:
-        """Return the stored result, or None; its values are loaded when they are used."""
+        """Return the stored result, or None."""
         return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
 
     def is_stored(self) -> bool:
@@ -97,8 +97,8 @@ class Task:
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        records = select_disjoint(blocks.records(), self.prepared.n_units)
-        return sum(record.stop - record.start for record in records)
+        chosen = select_disjoint(blocks.intervals(), self.prepared.n_units)
+        return sum(stop - start for start, stop in chosen)
 
     def run(
         self,
@@ -122,9 +122,7 @@ class Task:
         asked |= {PRESET: self.preset} if self.preset else {}
         result = result.assign_attrs(collection=self.collection.name, **asked)
         self._refuse_replaced()
-        version = self.versions[self.collection.name]
-        new = NewResult(name, self.plan.digest, result, version=version)
-        self.collection.write_results([new])
+        self.collection.write_result(result, self.versions[self.collection.name])
         return result
 
     def _refuse_replaced(self) -> None:

@@ -13,7 +13,6 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.protocol import Analysis
-from scorecube.collection.run_pairs import positions_of_pairs
 from scorecube.testing import simulate_cube
 
 CUBE = simulate_cube(n_runs=8, seed=4, metrics=("AP", "RR")).isel(topic=slice(12))
@@ -135,8 +134,8 @@ def test_significant_pairs_are_counted_under_each_adjustment(
 def test_tukey_has_simultaneous_limits_and_effect_sizes(results: dict[str, xr.Dataset]) -> None:
     """Those of max-T are in `test_maxt.py`."""
     result = results["tukey"]
-    first, second = positions_of_pairs(result)
-    difference = result["mean"].values[..., first] - result["mean"].values[..., second]
+    runs = (result["mean"].sel(run=result[name].values) for name in ("run_a", "run_b"))
+    difference = next(runs).values - next(runs).values
     np.testing.assert_array_equal(result["mean_difference"], difference)
     effect = difference / np.sqrt(result["residual_variance"].values)[..., np.newaxis]
     np.testing.assert_allclose(result["effect_size"], effect)

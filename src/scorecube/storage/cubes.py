@@ -1,0 +1,68 @@
+"""Cubes that are stored: what listings say of one, and further metrics and gain settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import xarray as xr
+
+from scorecube import names
+from scorecube.collection import schema
+from scorecube.collection.doubts import doubts_of
+from scorecube.collection.rows import score_blocks
+from scorecube.errors import BadStudy, option
+
+ORIGIN: Final = ("source", "licence", "cite", "note")
+"""Attributes of a cube that was fetched: origin of the scores."""
+
+
+def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
+    """Return the facts of a cube; doubts about scores that are made on use are not looked for."""
+    doubts = doubts_of(cube) if cube[names.SCORE].variable._in_memory else []
+    facts = {
+        **({names.DOUBTS: doubts} if doubts else {}),
+        "runs": cube.sizes[names.RUN],
+        "teams": len(set(map(str, cube[names.TEAM].values))),
+        "topics": cube.sizes[names.TOPIC],
+        "metrics": schema.labels_of(cube, names.METRIC),
+        "gains": schema.labels_of(cube, names.GAIN),
+        "missing_scores": sum(int((scores != scores).sum()) for scores in score_blocks(cube)),
+        "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
+    }
+    if names.SYSTEM in cube.coords:  # runs are repetitions
+        counts = Counter(schema.labels_of(cube, names.SYSTEM)).values()
+        facts |= {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}
+    return facts
+
+
+def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
+    """Add metrics and gain settings to a cube with the same runs and topics."""
+    anew = f"use {option('replace', True)} to start over"
+    for dim in (names.RUN, names.TOPIC):
+        if schema.labels_of(old, dim) != schema.labels_of(new, dim):
+            raise BadStudy(
+                f"{what} exists with {old.sizes[dim]} {dim}s, and the new scores have "
+                f"{new.sizes[dim]} or other ones; {anew}, or another {option('name')}"
+            )
+    try:
+        merged = xr.merge([old, new], join="outer", compat="no_conflicts", combine_attrs="override")
+    except (xr.MergeError, ValueError):
+        raise BadStudy(
+            f"{what} holds other scores, teams or groups for the same runs and topics; {anew}"
+        ) from None
+    missing = [int(cube[names.SCORE].isnull().sum()) for cube in (merged, old, new)]
+    if missing[0] > missing[1] + missing[2]:
+        raise BadStudy(
+            f"{what} has gain settings {', '.join(schema.labels_of(old, names.GAIN))} for its "
+            "metrics; give new metrics the same gain settings, or new gain settings all its "
+            f"metrics, or {anew}"
+        )
+    if names.HIGHER_IS_BETTER in merged.coords:  # of metrics without it, it is missing
+        higher = merged[names.HIGHER_IS_BETTER].fillna(True).astype(bool)
+        merged = merged.assign_coords({names.HIGHER_IS_BETTER: higher})
+    for dim in (names.METRIC, names.GAIN):
+        order = dict.fromkeys([*schema.labels_of(old, dim), *schema.labels_of(new, dim)])
+        merged = merged.sel({dim: list(order)})
+    merged = merged.assign_attrs({**new.attrs, **old.attrs})
+    return schema.annotate(merged.transpose(*schema.CUBE[0].dims, ...), schema.CUBE)

@@ -1,0 +1,175 @@
+"""Results: an archive of a zarr group each, and a record that makes it one.
+
+    NAME/results/<analysis>/<plan>.zarr.zip
+                           /00003-<plan>-<version>.json    attributes, and the digest of the archive
+
+The archive is written first. Without a record it is what a killed command left; a record without
+its archive is damage. Equal plans have equal values, so that an archive is never replaced by
+another: of two commands that store one plan at once, both record the archive of the first. Names of
+records say which results there are, of which scores, and which is the latest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from scorecube.errors import CorruptStudy
+from scorecube.storage.heads import Head, corrupt, head_numbers
+from scorecube.storage.place import Place
+from scorecube.storage.sealed import decode_record, encode_record, pack, seal_of, unpack
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ARCHIVE: Final = ".zarr.zip"
+NAME: Final = re.compile(r"(\d{5,9})-([0-9a-f]{8,64})-([0-9a-f]*)\.json", re.ASCII)
+
+
+class Stored(NamedTuple):
+    """A result, by the name of its record.
+
+    number: One more than those of the results of its analysis that were there before.
+    digest: Of its plan.
+    version: Of the scores that it is of.
+    folder: Of its files.
+    """
+
+    number: int
+    digest: str
+    version: str
+    folder: str
+
+    @property
+    def archive(self) -> str:
+        """Path of its archive."""
+        return f"{self.folder}/{self.digest}{ARCHIVE}"
+
+    @property
+    def record(self) -> str:
+        """Path of its record."""
+        return f"{self.folder}/{self.number:05d}-{self.digest}-{self.version}.json"
+
+
+class Facts(NamedTuple):
+    """The record of a result.
+
+    path: Of the record.
+    head: Number of the newest head when it was stored.
+    seal: Of its archive.
+    attributes: JSON values, with the plan and its digest.
+    """
+
+    path: str
+    head: int
+    seal: str
+    attributes: dict[str, Any]
+
+
+def records_in(place: Place, folder: str) -> list[Stored]:
+    """Return the results of an analysis, latest last; one that was stored twice is there twice."""
+    matches = filter(None, map(NAME.fullmatch, place.children(folder)))
+    return sorted(Stored(int(match[1]), match[2], match[3], folder) for match in matches)
+
+
+def results_in(place: Place, folder: str) -> list[Stored]:
+    """Return the results of an analysis, latest last."""
+    return sorted({stored.digest: stored for stored in records_in(place, folder)}.values())
+
+
+def write_result(place: Place, folder: str, values: xr.Dataset, version: str, head: Head) -> None:
+    """Write the archive of a result, unless it is there, and its record."""
+    from scorecube.storage.codec import encode
+
+    before, digest = records_in(place, folder), values.attrs["digest"]
+    number = 1 + before[-1].number if before else 1
+    stored, archive = Stored(number, digest, version, folder), pack(encode(values))
+    if not place.create(stored.archive, archive):
+        there = place.read(stored.archive) or b""
+        try:
+            _attributes(folder, digest, there)
+            archive = there
+        except (ValueError, KeyError, TypeError):
+            place.write(stored.archive, archive)
+    attributes = _attributes(folder, digest, archive)
+    facts = Facts(stored.record, head.number, seal_of(archive), attributes)
+    place.write(stored.record, encode_record(facts._asdict()))
+    for other in before:
+        if other.digest == digest:
+            place.delete(other.record)
+
+
+def _attributes(folder: str, digest: str, archive: bytes) -> dict[str, Any]:
+    """Return the attributes of the result in an archive (ValueError for one of another plan)."""
+    attributes: dict[str, Any] = json.loads(unpack(archive)["zarr.json"])["attributes"]
+    attributes.pop("coordinates", None)
+    if [attributes["analysis"], attributes["digest"]] != [folder.rpartition("/")[2], digest]:
+        raise ValueError("is the result of another plan")
+    return attributes
+
+
+def delete_result(place: Place, stored: Stored) -> None:
+    """Delete a result."""
+    place.delete(stored.record)
+    place.delete(stored.archive)
+
+
+def read_result(place: Place, stored: Stored) -> xr.Dataset:
+    """Return a result (CorruptStudy if it is missing or damaged)."""
+    from scorecube.storage.codec import decode
+
+    facts, archive = read_facts(place, stored), place.read(stored.archive)
+    try:
+        if archive is None:
+            raise ValueError("is missing")
+        if seal_of(archive) != facts.seal:
+            raise ValueError("does not match its digest")
+        return decode(unpack(archive))
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise corrupt(place, stored.archive, error) from None
+
+
+def read_facts(place: Place, stored: Stored, newest: int = 0) -> Facts:
+    """Return the record of a result.
+
+    newest: Number of the newest head that is known; other processes may have made newer ones.
+    Raises CorruptStudy: It is damaged, that of another result, or of a head that is missing.
+    """
+    try:
+        facts = Facts(**decode_record(place.read(stored.record) or b""))
+        if facts.path != stored.record or facts.attributes["digest"] != stored.digest:
+            raise ValueError("is the record of another result")
+        if facts.head > newest:
+            newest = max(head_numbers(place, stored.folder.partition("/")[0]))
+        if facts.head > newest:
+            raise ValueError(f"names head {facts.head}, which is missing")
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(place, stored.record, error) from None
+    return facts
+
+
+def plan_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan of a result, with its options, from its attributes (CorruptStudy for none).
+
+    Examples
+    --------
+    >>> plan_of({"plan": '{"options": {"size": 5}, "trials": 9}'})["options"]
+    {'size': 5}
+    """
+    try:
+        plan: dict[str, Any] = json.loads(attributes["plan"])
+        dict(plan["options"])
+    except (ValueError, KeyError, TypeError) as error:
+        name = attributes.get("analysis", "a result")
+        raise CorruptStudy(
+            f"the plan of {name} cannot be read: {error!r}; run scorecube verify"
+        ) from None
+    return plan
+
+
+def plan_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what distinguishes a result's plan from others, whatever its scores."""
+    left_out = ("cube", "teams", "systems", "seed", "trials")
+    return {key: value for key, value in plan_of(attributes).items() if key not in left_out}

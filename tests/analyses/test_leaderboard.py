@@ -23,9 +23,8 @@ from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.intervals import Sample, mean_limits
-from tests.oracles import boards
-from tests.oracles.step_down import groups
-from tests.oracles.varied_pairs import adjusted
+from tests.oracles import step_down
+from tests.oracles.step_down import adjusted, groups
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -56,7 +55,7 @@ def joined(decimals: int = 2) -> xr.Dataset:
     return sc.join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
 
 
-def drawn(sizes: list[int], trials: int = TRIALS) -> boards.Samples:
+def drawn(sizes: list[int], trials: int = TRIALS) -> step_down.Samples:
     """Return the samples of the seed: topics of each collection from a stream of its own."""
     parts = [
         bootstrap_samples(stream_key(SEED, names.Purpose.BOOTSTRAP_TOPICS, k), n, 0, trials)[:, 0]
@@ -75,7 +74,7 @@ def test_a_board_is_that_of_the_oracle(decimals: int) -> None:
     samples, pairs = drawn(list(SIZES.values())), list(combinations(range(7), 2))
     p = adjusted(scores, weights, samples, pairs)
     assert p[4, 5] == p[3, 6] == 1.0
-    means = [round(boards.weighted([of[k] for of in scores], weights), 12) for k in range(7)]
+    means = [round(step_down.weighted([of[k] for of in scores], weights), 12) for k in range(7)]
     for run, one in enumerate(result.isel(run=k) for k in range(7)):
         assert float(one["mean"]) == pytest.approx(means[run], abs=1e-12)
         decided = [sum(pair) - run for pair in pairs if run in pair and p[pair] < 0.1]
@@ -90,7 +89,7 @@ def test_a_board_is_that_of_the_oracle(decimals: int) -> None:
     against = adjusted(scores, weights, samples, [pair for pair in pairs if 2 in pair])
     for pair, expected in against.items():
         assert float(result["p_baseline"][sum(pair) - 2]) == pytest.approx(expected, abs=1e-12)
-        gap = boards.weighted(boards.differences(scores, (sum(pair) - 2, 2)), weights)
+        gap = step_down.weighted(step_down.differences(scores, (sum(pair) - 2, 2)), weights)
         assert float(result["difference"][sum(pair) - 2]) == pytest.approx(gap, abs=1e-12)
     order = sorted(range(7), key=lambda run: -means[run])
     separated = {frozenset(pair) for pair in pairs if p[pair] < 0.1}

@@ -1,77 +1,22 @@
-"""Step-down max-T, rank sets and groups in plain Python, from the papers.
+"""Step-down max-T of weighted means over collections, and groups of runs, in plain Python.
 
-Romano and Wolf 2005, Algorithm 4.1; Mogstad, Romano, Shaikh and Wilhelm 2024, sections 2 and 3.
+Romano and Wolf 2005, Algorithm 4.1, with the moderated t, of pairs that differ on enough topics. Collections are lists of scores (run, topic); samples have
+a list of positions for each collection and trial.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
-MODERATION = 4.0
-"""Weight of the median variance of all pairs beside a pair's own."""
+FEW = 8
 Scores = list[list[float]]
-Pair = tuple[int, int]
+Collections = list[Scores]
+Samples = list[list[list[int]]]
 Of = TypeVar("Of")
-
-
-def squares_of(values: list[float]) -> float:
-    """Return the squared standard error of the mean of differences."""
-    n = len(values)
-    mean = math.fsum(values) / n
-    return math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n
-
-
-def t_of(values: list[float], moderation: float, common: float) -> float | None:
-    """Return the moderated t of differences; None for a pair without differences, infinite for one without spread."""
-    mean, own = math.fsum(values) / len(values), squares_of(values)
-    own = 0.0 if own <= 1e-20 else own
-    if own == 0.0 and abs(mean) < 1e-12:
-        return 0.0 if moderation else None
-    pooled = (own + moderation * common) / (1 + moderation)
-    return mean / math.sqrt(pooled) if pooled else math.inf
-
-
-def adjusted(
-    scores: Scores, samples: Any, pairs: list[Pair], moderation: float
-) -> dict[Pair, float]:
-    """Return the adjusted p-value of each pair: Romano and Wolf 2005, Algorithm 4.1, step by step."""
-    n, trials = len(scores[0]), len(samples)
-    differences = {
-        (a, b): [x - y for x, y in zip(scores[a], scores[b], strict=True)]
-        for a, b in combinations(range(len(scores)), 2)
-    }
-    own = sorted(filter(lambda found: found > 1e-20, map(squares_of, differences.values())))
-    common = (own[(len(own) - 1) // 2] + own[len(own) // 2]) / 2
-    observed, p = dict[Pair, float](), dict[Pair, float]()
-    for pair in pairs:
-        if squares_of(differences[pair]) <= 1e-20:
-            p[pair] = 1.0 if abs(math.fsum(differences[pair])) < 1e-12 else 0.0
-        else:
-            t = t_of(differences[pair], moderation, common)
-            assert t is not None
-            observed[pair] = abs(t)
-    replicates = {}
-    for pair in observed:
-        mean = math.fsum(differences[pair]) / n
-        centred = [value - mean for value in differences[pair]]
-        resampled = ([centred[topic] for topic in sample] for sample in samples)
-        found = [t_of(values, moderation, common) for values in resampled]
-        replicates[pair] = [0.0 if t is None else abs(t) for t in found]
-    previous, left = 0.0, sorted(observed, key=lambda pair: -observed[pair])
-    while left:
-        pair = left[0]
-        reached = 0
-        for trial in range(trials):
-            finite = (replicates[other][trial] for other in left)
-            largest = max((t for t in finite if not math.isinf(t)), default=0.0)
-            reached += max(largest, replicates[pair][trial]) >= observed[pair] * (1 - 1e-9)
-        previous = max(previous, reached / trials)
-        p[pair] = previous
-        left.remove(pair)
-    return p
 
 
 def step_down(
@@ -89,17 +34,63 @@ def step_down(
     return p
 
 
-def rank_sets(scores: Scores, samples: Any, alpha: float) -> list[tuple[int, int]]:
-    """Return the rank set of each run: L = 1 + those that are better, U = p - those that are worse."""
-    runs, means = range(len(scores)), [math.fsum(row) for row in scores]
-    pairs = list(combinations(runs, 2))
-    p, sets = adjusted(scores, samples, pairs, MODERATION), []
-    for run in runs:
-        others = [(a if b == run else b, p[a, b]) for a, b in pairs if run in (a, b)]
-        better = sum(means[other] > means[run] for other, value in others if value < alpha)
-        worse = sum(means[other] < means[run] for other, value in others if value < alpha)
-        sets.append((1 + better, len(scores) - worse))
-    return sets
+def mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def square(values: list[float]) -> float:
+    """Return the squared standard error of a mean."""
+    n, middle = len(values), mean(values)
+    found = math.fsum((value - middle) ** 2 for value in values) / (n - 1) / n
+    return 0.0 if found < 1e-20 else found
+
+
+def weighted(rows: list[list[float]], weights: list[float]) -> float:
+    """Return the weighted mean over collections of the means of some scores."""
+    return math.fsum(w * mean(row) for w, row in zip(weights, rows, strict=True))
+
+
+def error(rows: list[list[float]], weights: list[float]) -> float:
+    """Return the squared standard error of `weighted`."""
+    return math.fsum(w * w * square(row) for w, row in zip(weights, rows, strict=True))
+
+
+def differences(scores: Collections, pair: tuple[int, int]) -> list[list[float]]:
+    a, b = pair
+    return [[x - y for x, y in zip(of[a], of[b], strict=True)] for of in scores]
+
+
+def adjusted(
+    scores: Collections, weights: list[float], samples: Any, pairs: list[Any]
+) -> dict[Any, float]:
+    """Return adjusted p-values (count + 1) / (B + 1): Romano and Wolf 2005, Algorithm 4.1, of pairs that differ on at least 8 topics; 1 of others."""
+    every = {p: differences(scores, p) for p in combinations(range(len(scores[0])), 2)}
+    usable = {p: rows for p, rows in every.items() if varied(rows) >= FEW}
+    own = sorted(error(rows, weights) for rows in usable.values())
+    common = (own[(len(own) - 1) // 2] + own[len(own) // 2]) / 2
+
+    def t_of(rows: list[list[float]]) -> float:
+        off, square = abs(weighted(rows, weights)), error(rows, weights)
+        return off / math.sqrt((square + 4 * common) / 5)
+
+    observed, replicates = {}, {}
+    for pair in (p for p in pairs if p in usable):
+        rows = usable[pair]
+        observed[pair] = t_of(rows)
+        centred = [[x - mean(row) for x in row] for row in rows]
+        replicates[pair] = [
+            t_of([[row[k] for k in places] for row, places in zip(centred, sample, strict=True)])
+            for sample in samples
+        ]
+    found = step_down(observed, replicates)
+    n = len(samples)
+    return {p: (found[p] * n + 1) / (n + 1) if p in found else 1.0 for p in pairs}
+
+
+def varied(rows: list[list[float]]) -> int:
+    """Return how many topics have another difference than the most frequent one of their collection."""
+    counts = [Counter(round(x, 9) for x in row) for row in rows]
+    return sum(len(row) - max(count.values()) for row, count in zip(rows, counts, strict=True))
 
 
 def groups(order: list[int], separated: set[frozenset[int]]) -> list[set[int]]:

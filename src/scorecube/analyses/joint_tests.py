@@ -1,9 +1,8 @@
 """Tests of all pairs of runs together: randomised Tukey HSD, and step-down max-T by the bootstrap.
 
-References: Carterette 2012, "Multiple testing in statistical analysis of systems-based information
-retrieval experiments"; Sakai 2018, "Laboratory experiments in information retrieval", chapter 5;
-Romano and Wolf 2005, Journal of the American Statistical Association 100, Algorithms 3.1 and 4.1;
-Westfall and Young 1993, "Resampling-based multiple testing".
+References: Carterette 2012, ACM TOIS 30(1); Sakai 2018, "Laboratory experiments in information
+retrieval", chapter 5; Romano and Wolf 2005, Journal of the American Statistical Association 100,
+Algorithms 3.1 and 4.1; Westfall and Young 1993, "Resampling-based multiple testing".
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ class Tukey(ResampledTest):
         if start == stop:
             return {"range": Concat(np.empty((len(table.scores), 0)), least=0)}
         scores = table.once("by_unit", lambda: np.ascontiguousarray(table.units.transpose(2, 0, 1)))
-        key = table.key(names.Purpose.RUN_PERMUTATIONS)
-        return {"range": Concat(null_ranges(scores, key, start, stop), least=0)}
+        ranges = null_ranges(scores, table.key(names.Purpose.RUN_PERMUTATIONS), start, stop)
+        return {"range": Concat(ranges, least=0)}
 
     def counts(self, table: Table, totals: Totals) -> Any:
         (first, second), counts = self.pairs(table), []

@@ -16,8 +16,7 @@ from scorecube import names
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.workflow.api import analyse, cube_from_scores
-from tests.oracles.step_down import Scores
-from tests.oracles.varied_pairs import adjusted, varied
+from tests.oracles.step_down import Scores, adjusted, varied
 from tests.validation.rates import ALPHA
 
 

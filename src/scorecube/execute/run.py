@@ -91,9 +91,8 @@ def run(
         if timing.seconds(combined.n_left) <= INLINE_SECONDS:
             for interval in combined.gaps():  # short work is faster to repeat than to record
                 combined.take(compute(interval))
-        block_units = timing.length(combined.n_left, executor.workers)
-        if combined.n_left and blocks is not None:  # as long as those of other processes
-            block_units = blocks.length(block_units)
+        length = timing.length(combined.n_left, executor.workers)
+        block_units = blocks.length(length) if blocks and combined.n_left else length
     if pending := combined.gaps(block_units):
         _compute(combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, table, combined.arrays)

@@ -22,8 +22,7 @@ from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.statistics.paired_tests import classical_p_values
 
 Values = dict[str, Any]
-PAIRS_AT_ONCE = 2**14
-"""Pairs of runs whose differences are in memory at a time."""
+PAIRS_AT_ONCE = 2**14  # pairs of runs whose differences are in memory
 VARIABLES = read_variables("""
     [metric gain judge]
     tau | estimate | 1 | Kendall's tau-a of the runs under the truth and the judge

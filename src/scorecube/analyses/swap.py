@@ -26,7 +26,6 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders
 from scorecube.statistics.batches import BATCHES
-from scorecube.statistics.grid import UNITS
 
 MOST_BINS = 1000
 
@@ -40,8 +39,8 @@ class Swap(TwoSamples):
     required difference is the lower edge of the first bin whose swap rate is low enough. `tau` is
     Kendall's tau-a between the rankings by both samples.
 
-    Limits of swap rates are over trials; those of required differences, shares and tau are over
-    topics, of these runs (jackknife). How often they hold: docs/believe/swap.md.
+    Limits of swap rates are over trials; others are over topics, of these runs (jackknife). How
+    often they hold: docs/believe/swap.md.
 
     Examples
     --------
@@ -95,7 +94,7 @@ class Swap(TwoSamples):
 
     def notes(self, table: Table) -> list[str]:
         notes, needed = super().notes(table), self.bins_needed(table)
-        if len(table.runs) > 2**15:
+        if len(table.runs) > 2**15:  # counts of a trial have 32 bits
             raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
         if self.bins == "auto" and needed > MOST_BINS:
             notes.append(
@@ -108,8 +107,7 @@ class Swap(TwoSamples):
 
     def widths(self, table: Table, size: int) -> FloatArray:
         """Return the width of a bin in units of sums over a sample, float64 (cell,)."""
-        ranges = np.array([grid.high - grid.low for grid in table.grids])
-        return np.asarray(self.bin_width * UNITS * size / ranges)
+        return np.asarray(self.bin_width * size / table.grid_units)
 
     def bins_needed(self, table: Table) -> int:
         """Return the number of bins for the largest difference of two means of samples."""
@@ -172,10 +170,9 @@ class Swap(TwoSamples):
         return bool((parts["counts"].sum(axis=(2, 3)) == n_units * n_pairs).all())
 
     def drawn(self, table: Table) -> xr.Dataset:
-        if (chosen := self.share) == "none":
-            raise BadPlan(
-                f"with {option('share', chosen)} each pair of runs has samples of its own"
-            )
+        if self.share == "none":
+            chosen = option("share", "none")
+            raise BadPlan(f"with {chosen} each pair of runs has samples of its own")
         return super().drawn(table)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:

@@ -131,11 +131,7 @@ class Table:
         if any(names.RUN in dims for dims, _, _ in arrays.values()):
             labels[names.RUN] = label_array(self.runs)
             labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
-        facts: dict[str, Any] = {
-            "trials": self.trials,
-            "n_runs": len(self.runs),
-            "n_topics": self.n_topics,
-        }
+        facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
         facts |= {"in_bag": self.in_bag} if self.in_bag > 1 else {}
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
 

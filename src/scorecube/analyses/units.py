@@ -86,7 +86,7 @@ def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[s
         for name in systems
     ]
     joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
-    fewest, *_, most = sorted([counts[name] for name in systems] * 2)
+    fewest, most = (end([counts[name] for name in systems]) for end in (min, max))
     notes.append(
         f"Scores are means over {fewest if fewest == most else f'{fewest} to {most}'} repetitions "
         "of a system on each topic; limits are over topics."

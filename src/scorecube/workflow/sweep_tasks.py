@@ -29,7 +29,7 @@ from scorecube.errors import (
 from scorecube.execute.executor import Executor
 from scorecube.ingest.files import expand
 from scorecube.ingest.options import IMPORT
-from scorecube.storage import Collection, Study
+from scorecube.storage import Study
 from scorecube.workflow.inputs import arguments_of, evaluate_into, import_scores, read_rankings
 from scorecube.workflow.sweep_file import PATHS, RUNS, SCORES, Entry, Source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
@@ -120,8 +120,7 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
         if task.source is not None:
             add_source(study, task.source, executor, outcome.lines.append)
         for place, entry in task.entries.items():
-            request = request_of(study, task.collections, entry)
-            digest = stored_digest(study[first], entry, request)
+            request, digest = stored_for(study, task.collections, entry)
             if digest:
                 outcome.stored.append(Stored(place, first, digest, is_new=False))
             else:
@@ -196,39 +195,34 @@ def _digest_of(path: os.PathLike[str]) -> bytes:
         raise BadInput(f"cannot be read: {error.strerror}", path) from None
 
 
-def request_of(study: Study, collections: Sequence[str], entry: Entry) -> str:
-    """Return the digest of what an entry asks for of the scores that are there now.
+def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
+    """Return digests of what an entry asks for of the scores that are there now, and of its result.
 
-    A result with this digest needs no reading of scores. Of rankings there is no version: "".
+    A result with that request needs no reading of scores. Of rankings there is no version, so that
+    requests of them are "", as is the digest of a result that is not stored.
     """
-    if entry.analysis.uses_rankings:
-        return ""
+    analysis = entry.analysis
+    if analysis.uses_rankings:
+        return "", ""
     record = {
-        "analysis": entry.analysis.name,
-        "options": entry.analysis.options(),
+        "analysis": analysis.name,
+        "options": analysis.options(),
         "trials": entry.trials,
         "seed": entry.seed,
         "selection": {key: str(value) for key, value in entry.selection.items()},
         "scores": [[name, study[name].head.cube] for name in collections],
     }
-    return request_digest(record)
-
-
-def stored_digest(collection: Collection, entry: Entry, request: str) -> str:
-    """Return the plan digest of the result that was stored for a request; "" if there is none."""
-    for attributes in collection.result_attributes(entry.analysis.name) if request else ():
-        if attributes.get(REQUEST) == request:
-            return str(attributes["digest"])
-    return ""
+    request = request_digest(record)
+    stored = study[collections[0]].result_attributes(analysis.name)
+    return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")
 
 
 def n_stored(study: Study, task: SweepTask) -> int:
-    """Return how many results of a task are stored."""
-    first, count = study[task.collections[0]], 0
+    """Return how many results of a task are stored; of rankings, those of any options count."""
+    count, first = 0, study[task.collections[0]]
     for entry in task.entries.values():
-        request = request_of(study, task.collections, entry)
-        some = bool(first.result_attributes(entry.analysis.name))
-        count += bool(stored_digest(first, entry, request)) if request else some
+        request, digest = stored_for(study, task.collections, entry)
+        count += bool(digest or (not request and first.result_attributes(entry.analysis.name)))
     return count
 
 

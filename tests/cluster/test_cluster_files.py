@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from scorecube.execute.clusters import (
     ClusterSpec,
     _class_of,
     _job_options,
+    _submit,
     choose_cluster,
     make_spec,
     read_spec,
@@ -127,6 +129,22 @@ def test_jobs_ask_for_what_their_file_says(submitting: Path) -> None:
         f"--tls-key {folder}/",
     ):  # fmt: skip
         assert words in script
+
+
+@pytest.mark.parametrize(
+    ("scale", "adapt", "limits"),
+    [
+        ({"jobs": 2}, {}, {"minimum_jobs": 2, "maximum_jobs": 2}),
+        ({}, {"minimum": 0, "maximum": 9}, {"minimum": 0, "maximum": 9}),
+    ],
+)
+def test_lost_jobs_are_replaced_within_the_limits_of_the_file(
+    scale: dict[str, int], adapt: dict[str, int], limits: dict[str, int]
+) -> None:
+    cluster = Mock(worker_spec={"0": {}, "1": {}})
+    _submit(cluster, scale, adapt, [])
+    cluster.scale.assert_called_once_with(**(scale or {"jobs": 1}))
+    cluster.adapt.assert_called_once_with(interval="2s", **limits)
 
 
 JOBS = {"class": "dask_jobqueue.SLURMCluster"}

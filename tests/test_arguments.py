@@ -31,8 +31,9 @@ def rankings() -> xr.Dataset:
     ("arguments", "message"),
     [
         ({"analysis": "swap"}, "analysis: expected an analysis with its options, such as Swap(); found 'swap'"),
-        ({"analysis": sc.Swap}, "analysis: expected an analysis with its options, such as Swap(); found the class Swap"),
         ({"analysis": "tukey"}, "analysis: expected an analysis with its options, such as Tukey(); found 'tukey'"),
+        ({"analysis": sc.Tukey}, "analysis: expected an analysis with its options, such as Tukey(); found the class Tukey"),
+        ({"analysis": {"name": "swap"}}, "analysis: expected an analysis with its options, such as Swap(); found a dict"),
         ({"cube": pd.DataFrame({"a": [1.0]})}, "the cube: expected an xarray Dataset, as from evaluate or cube_from_scores; found a DataFrame"),
         ({"cube": "study.zarr"}, "the cube: expected an xarray Dataset, as from evaluate or cube_from_scores; found a str"),
         ({"seed": 1.5}, "seed: expected a whole number from 0 to 2**64 - 1; found 1.5"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scorecube import Bootstrap, Swap
+from scorecube import Swap
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.analyses.plan import Plan, make_plan
@@ -137,20 +137,6 @@ def test_numbers_of_numpy_are_those_of_python(cube: xr.Dataset) -> None:
     assert sizes == [Swap(size=(5, 10))] * 4
     number: Any = np.int64(25)
     assert Swap(size=number).options() == Swap(size=25).options()
-
-
-@pytest.mark.parametrize(
-    ("analysis", "text"),
-    [
-        ("bootstrap", r"such as Bootstrap\(\); found 'bootstrap'"),
-        (Bootstrap, r"such as Bootstrap\(\); found the class Bootstrap"),
-        ("swop", r"such as Swap\(\); found 'swop'"),
-        ({"name": "swap"}, "found a dict"),
-    ],
-)
-def test_what_is_no_analysis_is_refused(cube: xr.Dataset, analysis: Any, text: str) -> None:
-    with pytest.raises(BadPlan, match=rf"analysis: .*{text}"):
-        make_plan(cube, analysis, trials=10, seed=1)
 
 
 def test_impossible_options_are_refused(cube: xr.Dataset) -> None:

@@ -120,8 +120,9 @@ class Teams(Analysis):
         for row, k in np.ndindex(len(leaves), stop - start):
             leave, trial = leaves[row], start + k
             left_out[row, random_subset(of_teams, trial, leave, n_teams, leave), k] = True
-            order = random_subset(of_topics, trial if leave else 0, leave, n_topics, n_topics)
-            places[row, order, k] = np.arange(n_topics)
+            if self.topic_sizes:
+                order = random_subset(of_topics, trial if leave else 0, leave, n_topics, n_topics)
+                places[row, order, k] = np.arange(n_topics)
         drawn: dict[str, Any] = {names.TEAM_LEFT_OUT: left_out, names.TOPIC_PLACE: places}
         return drawn if self.topic_sizes else {names.TEAM_LEFT_OUT: left_out}
 

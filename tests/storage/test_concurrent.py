@@ -53,7 +53,7 @@ def test_no_commit_of_many_processes_is_lost(place: str) -> None:
     said = [process.communicate(timeout=500)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0] * PROCESSES
     collection = open_study(place)["a"]
-    assert len(collection.head.noted) == PROCESSES * COMMITS
+    assert len(collection.head.notes) == PROCESSES * COMMITS
     found = digests(collection)
     assert set(found) == {digest for lines in said for digest in lines}
     assert len(found) == PROCESSES * COMMITS

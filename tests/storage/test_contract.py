@@ -104,9 +104,9 @@ def test_facts_are_noted(place: str) -> None:
     collection.note({"source": "x"})
     collection.note({"other": 1})
     study.add("a", cube=cube(1, "n"), facts={"other": 2})
-    assert collection.head.noted == {"source": "x", "other": 2}
+    assert collection.head.notes == {"source": "x", "other": 2}
     study.add("a", cube=cube(3), replace=True)
-    assert collection.head.noted == {}
+    assert collection.head.notes == {}
 
 
 def test_rankings_come_with_their_levels(place: str) -> None:

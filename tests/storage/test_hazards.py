@@ -72,7 +72,7 @@ def test_1_a_stale_listing_loses_nothing(
 
     monkeypatch.setattr(Place, "children", late)
     collection.note({"y": 1})
-    assert collection.head.noted == {"x": 1, "y": 1}
+    assert collection.head.notes == {"x": 1, "y": 1}
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
@@ -389,7 +389,7 @@ def test_14_a_study_that_is_moved_is_not_made_anew(path: Path, tmp_path: Path) -
         lambda: collection.write_result(result),
         lambda: blocks.record(0, 1, {"x": np.array(1)}),
         lambda: study.add("b", cube=cube()),
-        lambda: commit(study.place, "a", lambda head: head.__class__("a", facts={"x": 1})),
+        lambda: commit(study.place, "a", lambda head: head.__class__("a", notes={"x": 1})),
     ):
         with pytest.raises(BadStudy, match="moved or removed"):
             use()

@@ -58,7 +58,7 @@ def test_results_and_metrics_that_were_added_are_copied(
     merged = merge(out, parts)
     assert (merged.new, merged.extended, merged.unchanged, merged.results) == (0, 2, 2, 1)
     assert state(out) == state(parts[0]) | state(parts[1])
-    assert open_study(out)["b"].head.noted == {"source": "x"}
+    assert open_study(out)["b"].head.notes == {"source": "x"}
     merge(parts[0], [out])
     assert state(out) == state(parts[0])
 

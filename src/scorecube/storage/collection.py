@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 class Row(NamedTuple):
     """What a listing says of a collection.
 
-    head: Its newest one, with JSON values of cube, rankings, and others that were noted.
+    head: Its newest one, with facts of cube and rankings, and notes.
     current: Records of the results of the stored scores, by analysis, latest last.
     outdated: Numbers of other results, by analysis.
     """
@@ -172,7 +172,11 @@ class Collection:
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Note facts, JSON values."""
-        heads.commit(self.place, self.name, lambda head: head.with_notes(facts))
+
+        def change(head: Head) -> Head:
+            return dataclasses.replace(head, notes={**head.notes, **facts})
+
+        heads.commit(self.place, self.name, change)
 
     def add(
         self,
@@ -206,7 +210,7 @@ class Collection:
                 after = after.with_group(kind, *of_group, levels or facts_of_cube(dataset))
             if replace and after.cube != head.cube:
                 after = dataclasses.replace(after, contains=(after.cube,))
-            return after.with_notes(facts or {})
+            return dataclasses.replace(after, notes={**after.notes, **(facts or {})})
 
         before = latest_head(self.place, self.folder)
         head = heads.commit(self.place, self.name, change)
@@ -234,7 +238,8 @@ class Collection:
                 continue
             facts = read_facts(self.place, stored)
             if plan_options(facts.attributes) == plan_options(values.attrs):
-                results.delete_result(self.place, stored)
+                self.place.delete(stored.record)
+                self.place.delete(stored.archive)
         if version not in self.head.contains:  # the study may have been moved, too
             raise BadStudy(
                 f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "

@@ -49,7 +49,8 @@ class Head:
     cube, rankings: Digests in the names of their groups; empty for no rankings.
     contains: Versions of the cube whose scores are in it: results of these are current.
     files: Digest of each file of `cube` and `rankings`, by its key below the group.
-    facts: JSON values that listings show of `cube` and `rankings`, and ``facts`` that were noted.
+    facts: JSON values that listings show of `cube` and `rankings`.
+    notes: JSON values of others.
     id: Random: two heads of the same content differ.
     """
 
@@ -60,6 +61,7 @@ class Head:
     contains: tuple[str, ...] = ()
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
 
     def group(self, kind: str) -> str:
@@ -75,16 +77,6 @@ class Head:
             named["contains"] = tuple(dict.fromkeys([version, *self.contains]))
         named["facts"], named["files"] = {**self.facts, kind: facts}, {**self.files, kind: files}
         return replace(self, **named)
-
-    @property
-    def noted(self) -> dict[str, Any]:
-        """Facts that were noted."""
-        return dict(self.facts.get("facts", {}))
-
-    def with_notes(self, facts: Mapping[str, Any]) -> Head:
-        """Return a head with further facts."""
-        noted = {**self.noted, **facts}
-        return replace(self, facts={**self.facts, "facts": noted}) if noted else self
 
 
 def folder_of(name: str) -> str:

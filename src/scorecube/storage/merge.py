@@ -164,7 +164,8 @@ def _copy(own: Collection, source: Collection) -> dict[str, int]:
                 copy(f"{theirs.group(kind)}/{key}" for key in theirs.files[kind])
                 head = head.with_group(kind, version, theirs.files[kind], theirs.facts[kind])
         contains = dict.fromkeys([head.cube, *head.contains, *theirs.contains])
-        return replace(head, contains=tuple(contains)).with_notes(theirs.noted | head.noted)
+        notes = {**theirs.notes, **head.notes}
+        return replace(head, contains=tuple(contains), notes=notes)
 
     after = commit(own.place, source.name, change)
     mine, others = _results(own), _results(source)

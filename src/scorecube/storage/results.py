@@ -110,12 +110,6 @@ def _attributes(folder: str, digest: str, archive: bytes) -> dict[str, Any]:
     return attributes
 
 
-def delete_result(place: Place, stored: Stored) -> None:
-    """Delete a result."""
-    place.delete(stored.record)
-    place.delete(stored.archive)
-
-
 def read_result(place: Place, stored: Stored) -> xr.Dataset:
     """Return a result (CorruptStudy if it is missing or damaged)."""
     from scorecube.storage.codec import decode

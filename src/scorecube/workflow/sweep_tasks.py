@@ -170,7 +170,7 @@ def add_source(
             for path in files[key]:
                 digest.update(f"{path}\n".encode() + _digest_of(path))
     facts = {SOURCE: digest.hexdigest()}
-    if source.name in study and study[source.name].head.noted.get(SOURCE) == facts[SOURCE]:
+    if source.name in study and study[source.name].head.notes.get(SOURCE) == facts[SOURCE]:
         return
 
     def note(line: str) -> None:

@@ -21,10 +21,8 @@ KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
 def directed(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
     """Return a cube that knows of some of its metrics that smaller values are better."""
     labels = _checked_labels(cube, metrics, "lower_is_better")
-    if not metrics:
-        return cube
-    higher = np.array([label not in metrics for label in labels])
-    return cube.assign_coords({names.HIGHER_IS_BETTER: (names.METRIC, higher)})
+    higher = (names.METRIC, np.array([label not in metrics for label in labels]))
+    return cube.assign_coords({names.HIGHER_IS_BETTER: higher}) if metrics else cube
 
 
 def ranged(cube: xr.Dataset, ranges: Mapping[str, tuple[float, float]]) -> xr.Dataset:
@@ -34,14 +32,11 @@ def ranged(cube: xr.Dataset, ranges: Mapping[str, tuple[float, float]]) -> xr.Da
     Raises BadInput: Scores outside of a range.
     """
     labels = _checked_labels(cube, ranges, "ranges")
-    if not ranges:
-        return cube
     for metric, ends in ranges.items():
         check_range(cube[names.SCORE].sel({names.METRIC: metric}).values, *ends)
     low, high = np.array([ranges.get(label, (np.nan, np.nan)) for label in labels]).T
-    return cube.assign_coords(
-        {names.SCORE_LOW: (names.METRIC, low), names.SCORE_HIGH: (names.METRIC, high)}
-    )
+    ends_of = {names.SCORE_LOW: (names.METRIC, low), names.SCORE_HIGH: (names.METRIC, high)}
+    return cube.assign_coords(ends_of) if ranges else cube
 
 
 def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:

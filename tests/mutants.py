@@ -96,7 +96,7 @@ ANALYSES = (
     ("analyses/unpaired", "unpaired"),
     ("analyses/paired", "paired"),
     ("analyses/joint_tests|kernels/tukey", "tukey or maxt"),
-    ("analyses/(pairs|differences|significance|few_topics|single_tests|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt or unpaired"),
+    ("analyses/(pairs|differences|few_topics|single_tests|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt or unpaired"),
     ("kernels/(random|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""

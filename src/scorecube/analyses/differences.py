@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate, difference_limits, guarded_estimates
+from scorecube.statistics.multiple_testing import METHODS, adjusted
 
 RunPairs = tuple[Int32Array1, Int32Array1]
 """First and second runs of pairs, int32 (pair,) each."""
-AT_ONCE = 2**21
-"""About the most differences that are in memory at a time."""
-CONFIDENCE = 0.95
+AT_ONCE, CONFIDENCE = 2**21, 0.95
+"""About the most differences that are in memory at a time; of limits."""
 VARIABLES = """
     [metric gain run]
     mean | estimate | score | mean score of a run
@@ -34,6 +36,21 @@ VARIABLES = """
     degenerate_pairs = pairs with equal scores | count | pairs | no difference on any topic
     constant_pairs = pairs with a constant difference | count | pairs | one difference on all topics
 """
+DECISIONS = """
+    [metric gain{0} pair]
+    p_value | p_value | 1 | p-value; with the bootstrap, achieved significance level
+    p_value_holm | p_value | 1 | adjusted for the number of pairs (Holm 1979: family-wise error)
+    p_value_bh | p_value | 1 | adjusted (Benjamini and Hochberg 1995: false discovery rate)
+    [metric gain{0} alpha]
+    significant = significant pairs | count | pairs | pairs with a p-value below alpha
+    share = share of pairs | share | 1 .1% | discriminative power: share of pairs with p < alpha
+    significant_better | count | runs | runs that are significantly better than the baseline
+    significant_worse | count | runs | runs that are significantly worse than the baseline
+    [metric gain{0} adjustment alpha]
+    adjusted_significant | count | pairs | pairs with an adjusted p-value below alpha
+    adjusted_share = share of pairs | share | 1 .1% | share of pairs with adjusted p < alpha
+"""
+"""Of one test, or of several along a dim."""
 
 
 def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
@@ -78,7 +95,12 @@ def scale_of(table: Table, cell: int) -> float:
 
 def described(table: Table, plain: Estimate, guarded: Estimate) -> dict[str, Any]:
     """Return means, differences with limits of each pair by itself, and effect sizes, by cell."""
-    residual = table.in_bag * residual_variances(table.values)
+    (_, n_runs, n_units), scores = table.values.shape, table.values
+    residuals = scores - scores.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=2, keepdims=True)
+    # V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
+    squares = (residuals**2).sum(axis=(1, 2))
+    residual = table.in_bag * (squares / ((n_runs - 1) * (n_units - 1)))
     widths: Any = np.array([[width_of(table, cell) or np.inf] for cell in range(len(table.scores))])
     low, high = difference_limits(guarded, widths, CONFIDENCE)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,12 +123,28 @@ def described(table: Table, plain: Estimate, guarded: Estimate) -> dict[str, Any
     }
 
 
-def residual_variances(scores: FloatArray) -> FloatArray:
-    """Return V_E2 of the two-way ANOVA without replication, (cell,), of scores (cell, run, unit).
+def decide(
+    p: FloatArray, safe: FloatArray | None, better: FloatArray | None, alphas: Sequence[float]
+) -> dict[str, Any]:
+    """Return p-values, adjusted ones, and how many are significant at each level.
 
-    Source: Sakai 2014, SIGIR Forum 48(1).
+    p: float64 (cell, ..., pair).
+    safe: P-values that are adjusted for the number of pairs, which are never 0; None where they
+        account for all pairs together.
+    better: Differences from a baseline, above 0 where the first run is better; None without one.
     """
-    residuals = scores - scores.mean(axis=1, keepdims=True)
-    residuals -= residuals.mean(axis=2, keepdims=True)
-    _, n_runs, n_units = scores.shape
-    return np.asarray((residuals**2).sum(axis=(1, 2)) / ((n_runs - 1) * (n_units - 1)))
+
+    def n_below(p: FloatArray) -> NDArray[np.int64]:
+        return np.stack([(p < alpha).sum(axis=-1) for alpha in alphas], axis=-1)
+
+    values: dict[str, Any] = {"p_value": p, "significant": n_below(p)}
+    values["share"] = values["significant"] / p.shape[-1]
+    if better is not None:
+        values["significant_better"] = n_below(np.where(better > 0, p, 1.0))
+        values["significant_worse"] = n_below(np.where(better < 0, p, 1.0))
+    if safe is not None:
+        holm, bh = (np.apply_along_axis(adjusted, -1, safe, method) for method in METHODS[1:])
+        counts = np.stack([n_below(of) for of in (p, holm, bh)], axis=-2)
+        values |= {"p_value_holm": holm, "p_value_bh": bh}
+        values |= {"adjusted_significant": counts, "adjusted_share": counts / p.shape[-1]}
+    return values

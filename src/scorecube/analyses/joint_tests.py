@@ -20,9 +20,8 @@ from scorecube.analyses.few_topics import family_notes
 from scorecube.analyses.maxima import block_bytes, critical_value, maxima_block
 from scorecube.analyses.pairs import ResampledTest, alphas_field, baseline_field, plus_one_field
 from scorecube.analyses.protocol import Concat, Part, Totals
-from scorecube.analyses.significance import single_p_values
 from scorecube.analyses.single_tests import replicate_rank
-from scorecube.analyses.step_down import MODERATION, families_of
+from scorecube.analyses.step_down import MODERATION, families_of, single_p_values
 from scorecube.analyses.table import Table
 from scorecube.kernels.tukey import null_ranges, permutations
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import differences, significance
+from scorecube.analyses import differences
 from scorecube.analyses.differences import scale_of
 from scorecube.analyses.few_topics import binary_notes
 from scorecube.analyses.options import option_field
@@ -37,7 +37,7 @@ EQUIVALENCE = """
     verdict_pairs | count | pairs | pairs of each verdict under each adjustment
 """
 VARIABLES = read_variables(
-    differences.VARIABLES + significance.VARIABLES.format(" test") + EQUIVALENCE
+    differences.VARIABLES + differences.DECISIONS.format(" test") + EQUIVALENCE
 )
 
 
@@ -118,7 +118,7 @@ class Paired(PairTest):
         p, (plain, guarded) = totals["p"], differences.differences(table, self.pairs(table))
         values = differences.described(table, plain, guarded)
         better = self.better(table, plain.mean[:, np.newaxis])
-        values |= significance.decide(p, p, better, self.alphas)
+        values |= differences.decide(p, p, better, self.alphas)
         attrs: dict[str, Any] = {"trials": 0}
         coords: dict[str, Any] = {names.TEST: list(self.tests)}
         if self.margin is not None:

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import differences, significance
+from scorecube.analyses import differences
 from scorecube.analyses.few_topics import check_pairs
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Analysis, Totals
@@ -39,7 +39,7 @@ TRIALS = """
     critical_difference | estimate | score | range of means exceeded with probability alpha
     own_error_pairs | count | pairs | pairs that only their own errors would separate (t, Holm)
 """
-VARIABLES = read_variables(differences.VARIABLES + significance.VARIABLES.format("") + TRIALS)
+VARIABLES = read_variables(differences.VARIABLES + differences.DECISIONS.format("") + TRIALS)
 
 
 plus_one_field = partial(
@@ -126,7 +126,7 @@ class ResampledTest(PairTest):
         safe = (reached + 1) / (trials + 1)
         p = safe if self.plus_one else reached / trials
         better = self.better(table, values["mean_difference"])
-        values |= significance.decide(p, None if self.joint else safe, better, self.alphas)
+        values |= differences.decide(p, None if self.joint else safe, better, self.alphas)
         values["reached"] = reached.astype(np.int32)
         values |= self.more(table, totals, values)
         too_few = [

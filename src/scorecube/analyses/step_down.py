@@ -1,10 +1,10 @@
 """Step-down max-T over pairs of runs, on the exact grid, of max-T tests and leaderboards.
 
-The statistic of a pair is the moderated t (Smyth 2004): its squared standard error is the weighted
-mean of its own and the median of all pairs, with weights 1 and 4. Any statistic that the bootstrap
-repeats gives a valid family (Romano and Wolf 2005, Algorithm 4.1); this one keeps pairs of near
-copies, whose own t has long tails, from deciding what all others must reach. Pairs that differ on
-fewer than 8 units stay out of the maximum and are never separated.
+The statistic is the moderated t (Smyth 2004): its squared standard error is the weighted mean of a
+pair's own and the median of all pairs. Any statistic that the bootstrap repeats gives a valid
+family (Romano and Wolf 2005, Algorithm 4.1); this one keeps near copies, whose own t has long
+tails, from deciding what all others must reach. Pairs that differ on fewer than 8 units are never
+separated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube.analyses.few_topics import fewest_units
-from scorecube.analyses.significance import single_p_values
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.collection.run_pairs import pair_positions
@@ -91,10 +90,7 @@ class Family:
         return adjusted(np.where(self.varied, self.p_single, 1.0), "holm") < alpha
 
     def adjusted_counts(self, reached: IntArray, trials: int) -> IntArray:
-        """Return adjusted counts of trials, int64 (pair,); all trials for pairs that hardly vary.
-
-        reached: int64: trials that reach each pair of `ascending`, then others.
-        """
+        """Return adjusted counts, int64 (pair,), of trials that reach the pairs of `ascending`."""
         counts, (order, _) = np.full(len(self.first), trials, np.int64), self.ascending
         counts[order] = np.maximum.accumulate(reached[: len(order)][::-1])[::-1]
         return counts
@@ -137,10 +133,7 @@ def observe(table: Table, cell: int) -> Family:
 
 
 def varying_units(z: FloatArray) -> IntArray:
-    """Return how many units have another difference than most, 8 for more: int64 (pair,).
-
-    z: float64 (pair, unit): differences in units of the grid, which rounding moves by 1.
-    """
+    """Return how many units of (pair, unit) differ from most by more than 1, at most 8: (pair,)."""
     ordered, n = np.sort(z, axis=1), z.shape[1]
     counts = np.full(len(z), FEW)
     for varied in reversed(range(min(FEW, n))):
@@ -148,3 +141,10 @@ def varying_units(z: FloatArray) -> IntArray:
         same = ordered[:, alike - 1 :] - ordered[:, : varied + 1] <= 1.0
         counts[same.any(axis=1)] = varied
     return counts
+
+
+def single_p_values(t: FloatArray, freedom: float) -> FloatArray:
+    """Return the two-sided p-values of Student's t; 1 for equal scores, whose t is NaN."""
+    from scipy.special import stdtr
+
+    return np.where(np.isnan(t), 1.0, 2 * stdtr(freedom, -np.abs(t)))

@@ -171,7 +171,6 @@ def test_the_same_judgements_agree_in_all() -> None:
     assert "same" in result.attrs["notes"][0]
     assert (result["bias"] == 0).all()
     assert (result["only_truth"] + result["only_judge"] + result["opposite"] == 0).all()
-    assert (result["rank_judge"] == result["rank_truth"]).all()
 
 
 def test_nested_topics_use_all_of_the_judge() -> None:

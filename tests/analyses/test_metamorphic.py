@@ -79,7 +79,7 @@ NOT_RESAMPLED = {
     "paired": (),
     "reliability": ("component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "concordant", "discordant", "tied_pairs", "mean"),
-    "judges": ("tau", "tau_ap", "agree", "only_truth", "only_judge", "opposite", "neither", "mean_truth", "mean_judge", "rank_truth", "rank_judge"),
+    "judges": ("tau", "tau_ap", "agree", "only_truth", "only_judge", "opposite", "neither"),
     "teams": ("own_mean", "own_mean_without", "own_rank", "own_rank_without"),
 }  # fmt: skip
 LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
@@ -102,7 +102,7 @@ RELIABILITY = (
     ),
 )
 """Sums of squares, and what follows from them: equal up to rounding."""
-JUDGED = ("mean_truth", "mean_judge", "corrected", "corrected_low", "corrected_high")
+JUDGED = ("corrected", "corrected_low", "corrected_high")
 JUDGED_DIFFERENCES = tuple(
     f"{name}{end}" for name in ("bias", "run_bias") for end in ("", "_low", "_high")
 )
@@ -175,7 +175,7 @@ RELATIONS: dict[str, Relation] = {
         rename("run"), view_renamed("run"),
         laws(
             Law(),
-            correlate=Law(free=IN_ORDER[:2], close=["mean_quartile"]), teams=Law(close=KEPT_MEANS),
+            correlate=Law(free=IN_ORDER[:2]), teams=Law(close=KEPT_MEANS),
              # of runs with equal scores the first is named
             judges=Law(close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
             reliability=Law(close=RELIABILITY),
@@ -185,7 +185,7 @@ RELATIONS: dict[str, Relation] = {
         "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean", "mean_quartile"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
+            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
@@ -195,7 +195,7 @@ RELATIONS: dict[str, Relation] = {
         lambda case: replace(rename("topic")(case), turned=""), view_renamed("topic"),
         laws(
             **dict.fromkeys(["swap", "stability"], RESAMPLED),
-            **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "mean_truth", "mean_judge", "own_mean", "own_mean_without", *OF_PAIRED, *ADJUSTED, "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
+            **{name: Law(kept=kept, close=["mean", "mean_first", "mean_second", "own_mean", "own_mean_without", *OF_PAIRED, *ADJUSTED, "collection_mean", *RELIABILITY]) for name, kept in NOT_RESAMPLED.items()},
         ),
     ),
     "teams in the opposite order": Relation(
@@ -236,7 +236,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
             **dict.fromkeys(["swap", "correlate", "reliability"], ALL_RUNS),
-            judges=Law(kept=("mean_truth", "mean_judge", "corrected", "slope"), close=["corrected", "slope"]),
+            judges=Law(kept=("corrected", "slope"), close=["corrected", "slope"]),
             teams=Law(kept=("team_left_out", "own_mean", "own_mean_without")),
         ),
     ),
@@ -244,7 +244,7 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean", "mean_quartile"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
+            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=Law(free=ON_GRID),
             judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
@@ -253,7 +253,7 @@ RELATIONS: dict[str, Relation] = {
         "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean", "mean_quartile"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
+            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             unpaired=OTHER_TOPICS, teams=FIXED,
         ),
@@ -264,7 +264,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
-            stability=Law(), correlate=scaled("mean", "sorted_mean", "mean_quartile"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
+            stability=Law(), correlate=scaled("mean", "sorted_mean"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
             **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", *SCALED, close=["t"])),
@@ -292,7 +292,7 @@ RELATIONS: dict[str, Relation] = {
             maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),
             leaderboard=Law(kept=["mean", "rank"], close=["mean"]), board=Law(kept=["mean", "rank", "collection_mean", "mean_rank"], close=["mean", "collection_mean"]),
             correlate=Law(kept=NOT_RESAMPLED["correlate"], close=["mean"]),
-            judges=Law(kept=["tau", "tau_ap", "mean_truth", "mean_judge", "rank_truth", "rank_judge"], close=["mean_truth", "mean_judge"]),
+            judges=Law(kept=["tau", "tau_ap"]),
 
             teams=Law(
                 kept=["team_left_out", "n_runs", *NOT_RESAMPLED["teams"]], close=["own_mean", "own_mean_without"],

@@ -18,13 +18,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import jackknife
-from scorecube.analyses.correlation_result import (
-    COMPARED,
-    QUARTILES,
-    VARIABLES,
-    about_limits,
-    in_order,
-)
+from scorecube.analyses.correlation_result import COMPARED, VARIABLES, about_limits, in_order
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table
@@ -113,7 +107,7 @@ class Correlation(Analysis):
         unlimited = np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])
         notes = about_limits(table, [coords[name][1][unlimited] for name in COMPARED])
         attrs = {"trials": 0, "confidence": self.confidence, "sorted_by": table.metrics[0]}
-        coords |= {"quartile": list(QUARTILES), names.SYSTEM: np.arange(len(table.runs)) + 1}
+        coords[names.SYSTEM] = np.arange(len(table.runs)) + 1
         values |= in_order(table, above)
         return table.dataset(VARIABLES, values, coords, attrs | {"notes": notes})
 

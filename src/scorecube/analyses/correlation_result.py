@@ -12,7 +12,6 @@ from scorecube.collection.schema import read_variables
 
 MOST_NAMED = 6
 """Comparisons that a note names."""
-QUARTILES = (0.25, 0.5, 0.75)
 COMPARED = METRIC_A, GAIN_A, METRIC_B, GAIN_B = "metric_a", "gain_a", "metric_b", "gain_b"
 """Coordinates along the dim comparison."""
 VARIABLES = read_variables("""
@@ -41,8 +40,6 @@ VARIABLES = read_variables("""
     sorted_mean | estimate | score | mean score of the run at that place
     [gain metric]
     swops | count | runs | rises between neighbours in that order
-    [metric gain quartile]
-    mean_quartile | estimate | score | quartiles of the means
 """)
 
 
@@ -56,7 +53,6 @@ def in_order(table: Table, above: IntArray) -> dict[str, Any]:
         "sorted_run": np.array(table.runs, object)[order],
         "sorted_mean": np.take_along_axis(means, order[np.newaxis], axis=-1).swapaxes(0, 1),
         "swops": (np.diff(sorted_ranks, axis=-1) < 0).sum(axis=-1).T,
-        "mean_quartile": np.moveaxis(np.quantile(table.means, QUARTILES, axis=-1), 0, -1),
     }
 
 

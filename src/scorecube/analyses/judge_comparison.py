@@ -37,12 +37,8 @@ VARIABLES = read_variables("""
     bias | estimate | score | mean over runs of the bias of a run
     bias | limits:bias | score | limit of the bias over topics
     [metric gain judge run]
-    mean_truth | estimate | score | mean score under the truth
-    mean_judge | estimate | score | mean score under the judge
     run_bias | estimate | score | mean under the judge less mean under the truth
     run_bias | limits:run_bias | score | limit of the bias of a run over topics
-    rank_truth | estimate | rank | rank under the truth; tied runs share the best
-    rank_judge | estimate | rank | rank under the judge
     [metric gain judge n_labelled run]
     corrected | estimate | score | mean over infinitely many topics
     corrected | limits:corrected | score | limit of the mean over infinitely many topics
@@ -63,7 +59,7 @@ VARIABLES = read_variables("""
 
 
 def rankings(judged: JudgedTable, confidence: float) -> Values:
-    """Return tau with limits and tau-AP, (cell,), and means and ranks of runs, (cell, run)."""
+    """Return tau with limits, tau-AP, and the number of pairs of runs, (cell,)."""
     truth, judge = judged.truth, judged.judge
     above = above_by_cell(truth), above_by_cell(judge)
 
@@ -81,10 +77,6 @@ def rankings(judged: JudgedTable, confidence: float) -> Values:
         "tau_high": high,
         "tau_ap": np.array([tau_ap(*ranks) for ranks in zip(*above, strict=True)]),
         "n_pairs": np.full(len(low), len(truth.runs) * (len(truth.runs) - 1) // 2),
-        "mean_truth": truth.means,
-        "mean_judge": judge.means,
-        "rank_truth": above[0] + 1,
-        "rank_judge": above[1] + 1,
     }
 
 

@@ -27,21 +27,15 @@ def table_of(found: xr.Dataset) -> pd.DataFrame:
 def readable(found: xr.Dataset) -> pd.DataFrame:
     """Return the table as people read it, without columns that say nothing."""
     frame = table_of(found)
-    shown = frame[list(KEYS)].copy()
+    shown = frame[list(KEYS)].replace({names.COLLECTION: {"": "mean"}})
     shown["difference (limits)"] = [
         "-" if np.isnan(low) else with_limits(value, low, high)
         for value, low, high in frame[["difference", "low", "high"]].to_numpy()
     ]
-    counts = frame[["wins", "ties", "losses"]].astype(str)
-    shown["wins/ties/losses"] = counts.agg("/".join, axis=1)
+    shown["wins/ties/losses"] = frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1)
     shown[["verdict", "reason"]] = frame[["verdict", "reason"]]
-    shown[names.COLLECTION] = shown[names.COLLECTION].replace("", "mean")
-    dropped = {
-        names.COLLECTION: found.sizes[names.COLLECTION] == 1,
-        names.GAIN: found.sizes[names.GAIN] == 1,
-        "reason": not frame["reason"].any(),
-    }
-    return shown.drop(columns=[name for name, drop in dropped.items() if drop])
+    dropped = [name for name in (names.COLLECTION, names.GAIN) if found.sizes[name] == 1]
+    return shown.drop(columns=dropped if frame["reason"].any() else [*dropped, "reason"])
 
 
 def what_is_shown(found: xr.Dataset) -> str:

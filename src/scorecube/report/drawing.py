@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,14 +197,6 @@ def set_title(figure: Figure, title: str) -> Figure:
     elif title:
         figure.axes[0].set_title(title)
     return figure
-
-
-def level_lines(axes: Axes, levels: Mapping[float, str]) -> None:
-    """Draw dashed lines at some levels, with words at the right end of each."""
-    for level, words in levels.items():
-        axes.axhline(level, linestyle="--", linewidth=0.8, color="0.4")
-        style: Any = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
-        axes.annotate(words, (1.0, level), xycoords=("axes fraction", "data"), **style)
 
 
 def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int = 2) -> None:

@@ -170,8 +170,7 @@ def picture(figure: Any, description: str) -> Markup:
     """Return a figure as inline SVG without a background, described for screen readers."""
     for background in (figure.patch, *(axes.patch for axes in figure.axes)):
         background.set(facecolor="none", edgecolor="none")
-    svg = drawn_bytes(figure, "svg").decode()
-    svg = svg[svg.index("<svg") :]
+    svg = drawn_bytes(figure, "svg").decode().partition("<svg")[2]
     # Ids are made unique per figure, because figures on one page share a namespace.
     prefix = f"p{hashlib.sha256((svg + description).encode()).hexdigest()[:8]}-"
 
@@ -183,12 +182,12 @@ def picture(figure: Any, description: str) -> Markup:
         needless = r'font-family: [^;"]*;? ?| transform="rotate\(-?0 [^"]*"| id="p\w+-text_\d+"'
         return re.sub(rf'{needless}|\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
 
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", f"<svg{svg}", flags=re.DOTALL)
     svg = re.sub(r"<[^>]*>", plain, svg)  # text between tags is not changed
     svg = re.sub(r"\s*\n\s*", " ", svg)
-    for size in ("width", "height"):
-        svg = re.sub(rf'<svg ([^>]*?){size}="[^"]*"', r"<svg \1", svg, count=1)
+    head, inner = svg.split(">", 1)
     width, height = figure.get_size_inches()
     kind = ' class="tall"' if height > width else ""
-    svg = svg.replace("<svg ", f'<svg{kind} role="img" aria-label="{escaped(description)}" ', 1)
-    return Markup(svg)  # noqa: S704 - drawn here
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head).removeprefix("<svg")
+    label = f'role="img" aria-label="{escaped(description)}"'
+    return Markup(f"<svg{kind} {label}{head}>{inner}")  # noqa: S704 - drawn here

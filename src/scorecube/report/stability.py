@@ -13,7 +13,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.report.results import labelled
 from scorecube.report.swap import sample_title
 from scorecube.report.tables import Table
-from scorecube.report.views import DIFFERENCE, Answer, View
+from scorecube.report.views import DIFFERENCE, Answer, Question, View
+
+ERRORS = Question("How often do samples of topics disagree?", "How many errors?", ("stability",))
 
 RATES = Table(
     "metric gain -size fuzziness",
@@ -73,7 +75,8 @@ VIEW = View(
     "less than the fuzziness, a share of the larger one, are a tie. The error rate is the share of "
     "comparisons that contradict the majority of their pair, which is not the true order; rates "
     "are about these topics and runs, and have no limits.",
-    answers={DIFFERENCE: answers},
+    answers={ERRORS: answers},
+    chapter=DIFFERENCE,
     title=title,
     figure=errors_and_ties,
     reads="Fewer ties (left) and fewer errors (low) are better.",

@@ -93,7 +93,7 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
 
 def swap_rates(canvas: Any, result: xr.Dataset) -> None:
     """Swap rate by difference (Sakai 2005, Figures 2-4), of the largest sample size."""
-    from scorecube.report.drawing import level_lines, title_of
+    from scorecube.report.drawing import title_of
 
     result = result.isel(size=[-1])
     cells, lower = result.isel(gain=0, size=0), result["lower"].values
@@ -106,16 +106,14 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
         filled = cell["count"] >= 0.001 * cell["count"].sum()
         ends = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
         axes.fill_between(lower, *ends, color=style["color"], alpha=0.12, linewidth=0)
-    accepted = (1.0 - result[names.CONFIDENCE].values).tolist()
-    level_lines(axes, {rate: f"{rate:.0%}" for rate in accepted})
+    words: dict[str, Any] = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
+    for rate in (1.0 - result[names.CONFIDENCE].values).tolist():
+        axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
+        axes.annotate(f"{rate:.0%}", (1.0, rate), xycoords=("axes fraction", "data"), **words)
     last = max(np.flatnonzero(cells["count"].any(names.METRIC)), default=0)
-    axes.set(
-        xlim=(None, lower[last] + 0.5 * (lower[1] - lower[0] if len(lower) > 1 else 1.0)),
-        xlabel="difference in mean score, lower edge of the bin",
-        ylabel="swap rate",
-        ylim=(0.0, None),
-        title=title_of(result),
-    )
+    half = 0.5 * (lower[1] - lower[0] if len(lower) > 1 else 1.0)
+    axes.set(xlim=(None, lower[last] + half), ylim=(0.0, None), title=title_of(result))
+    axes.set(xlabel="difference in mean score, lower edge of the bin", ylabel="swap rate")
     axes.legend(fontsize=8)
 
 

@@ -75,18 +75,19 @@ def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) 
         never closed.
     """
     delimiter = delimiter_of(text)
-    first, _, body = text.partition("\n")
+    first = text[: max(0, text.find("\n"))]
     width = first.count(delimiter) + 1
-    n_lines = body.count("\n") + (not body.endswith("\n"))
+    n_lines = text.count("\n") - text.endswith("\n")  # behind the first
     is_plain = '"' not in text and 1 < width <= MOST_CELLS and first.strip() and has_header
     # Delimiters of all lines alone do not tell that each line has as many: pandas refuses longer
     # lines, so that none is shorter either.
-    if is_plain and body.strip() and body.count(delimiter) == (width - 1) * n_lines:
+    if is_plain and n_lines and text.count(delimiter) == (width - 1) * (n_lines + 1):
         try:
             frame = pd.read_csv(
-                io.BytesIO(body.encode()),
+                io.BytesIO(text.encode()),
                 sep=delimiter,
                 header=None,
+                skiprows=1,
                 dtype=object,
                 na_filter=False,
                 skipinitialspace=True,
@@ -331,6 +332,13 @@ def numbers_of(cells: Any) -> tuple[Floats, list[int]]:
     if isinstance(cells, np.ndarray) and cells.dtype != object:
         values = cells.astype(np.float64)
         return values, np.flatnonzero(np.abs(values) > LARGEST_SCORE).tolist()
+    if set(map(type, cells)) == {str} and "_" not in "".join(cells):
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            values = np.full(len(cells), np.nan)
+        if (np.abs(values) <= LARGEST_SCORE).all():
+            return values, []
     numbers = [number_of(cell) for cell in cells]
     bad = [row for row, number in enumerate(numbers) if number is None]
     return np.array(numbers, np.float64), bad  # None is NaN

@@ -106,7 +106,7 @@ def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("width", [PHONE, 1440])
+@pytest.mark.parametrize("width", [PHONE, 768, 1280, 1920])
 def test_a_page_is_no_wider_than_its_screen(tab: Tab, page: Path, width: int) -> None:
     tab.resize(width, phone=width <= PHONE)
     tab.open(page)

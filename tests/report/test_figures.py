@@ -50,24 +50,6 @@ def test_numbers_to_be_read_keep_their_decimals() -> None:
     assert {"0.025", "1.00375"} <= set(texts(picture(figure, "d")))
 
 
-def test_curves_are_the_swap_rates(result: xr.Dataset) -> None:
-    for gain in ("3:2:1", "1:1:1"):
-        lines = {
-            line.get_label(): line
-            for line in drawn(swap_rates, result.sel(gain=[gain])).axes[0].get_lines()
-        }
-        for metric in ("AP", "RR"):
-            expected = result["swap_rate"].sel(metric=metric, gain=gain).isel(size=0).values
-            np.testing.assert_array_equal(lines[metric].get_ydata(), expected)
-
-
-def test_bars_are_the_shares_in_percent(result: xr.Dataset) -> None:
-    pair = [result, result.assign_attrs(collection="d")]
-    heights = [bar.get_height() for bar in drawn(sensitivity_bars, pair).axes[0].patches]  # type: ignore[attr-defined]
-    expected = 100 * result["share"].sel(gain="3:2:1", confidence=0.95).isel(size=0).fillna(0.0)
-    np.testing.assert_allclose(heights, np.repeat(expected.values, 2))
-
-
 @pytest.mark.parametrize("analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap()])
 def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> None:
     cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
@@ -123,3 +105,43 @@ def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
     with pytest.raises(BadPlan, match="expected matplotlib Axes, found Figure"):
         sc.figure(result, ax=Figure())
     assert len(sc.figure(result).axes) == 1
+
+
+def test_several_sizes_are_drawn_against_size() -> None:
+    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
+    several = sc.analyse(cube, sc.Swap(size=(5, 10, 15)), trials=200, seed=1).assign_attrs(
+        collection="c"
+    )
+    required, first, second = sc.figure(several).axes[:3]
+    for metric, line in zip(("AP", "RR"), required.get_lines(), strict=True):
+        expected = (
+            several["required_difference"].sel(metric=metric, confidence=0.95).isel(gain=0).values
+        )
+        np.testing.assert_array_equal(line.get_ydata(), expected)
+    rates = several["swap_rate"].isel(gain=0)
+    for metric, axes in (("AP", first), ("RR", second)):
+        assert axes.get_yscale() == "log"
+        assert axes.get_lines()
+        for line in axes.get_lines():
+            assert list(line.get_xdata()) == [5, 10, 15]
+            at = np.isclose(several["lower"], float(str(line.get_label())))
+            rate = rates.sel(metric=metric).isel(bin=np.flatnonzero(at)[0]).values
+            np.testing.assert_array_equal(line.get_ydata(), np.where(rate > 0, rate, np.nan))
+    assert "<svg" in picture(sc.figure(several), "d")
+
+
+def test_errors_and_ties_are_those_of_the_table() -> None:
+    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
+    stability = sc.analyse(
+        cube, sc.Stability(size=(5, 25), fuzziness=(0.05, 0.1)), trials=50, seed=1
+    )
+    frame = sc.table(stability)
+    lines = sc.figure(stability).axes[0].get_lines()
+    for line, (metric, fuzziness) in zip(
+        lines, ((each, part) for each in ("AP", "RR") for part in (0.05, 0.1)), strict=True
+    ):
+        rows = frame[(frame["metric"] == metric) & (frame["fuzziness"] == fuzziness)].sort_values(
+            "size"
+        )
+        np.testing.assert_allclose(line.get_xdata(), 100 * rows["ties"])
+        np.testing.assert_allclose(line.get_ydata(), 100 * rows["error_rate"])

@@ -24,7 +24,7 @@ from scorecube.report.formats import formulas, render
 from scorecube.report.page import asset, write_page
 from scorecube.report.page_parts import picture
 from scorecube.report.study import draw
-from scorecube.report.views import view_names, view_of
+from scorecube.report.views import view_of
 from scorecube.workflow.api import import_scores
 from tests.report.hostile import (
     ANALYSES,
@@ -248,27 +248,13 @@ def test_a_figure_that_its_user_saves_has_no_formulas_either(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("analysis", [name for name in view_names() if view_of(name).figure])
+@pytest.mark.parametrize("analysis", [each.name for each in ANALYSES])
 def test_figures_of_all_analyses_are_drawn(
     study: sc.storage.Study, tmp_path: Path, analysis: str
 ) -> None:
-    if analysis not in {"scores", "design", "wcw", *(each.name for each in ANALYSES)}:
-        assert analysis in {
-            "teams",
-            "randomisation",
-            "unpaired",
-            "maxt",
-            "reliability",
-            "judges",
-            "board",  # the figure of a leaderboard
-        }
-        return
-    for form in ("png", "svg", "pdf"):
-        path = tmp_path / f"one.{form}"
-        save_figure(draw(study, analysis, [COLLECTIONS[0]], GAINS[1]), path)
-        assert path.stat().st_size > 5000
-        if view_of(analysis).overview:
-            save_figure(draw(study, analysis), path)
+    if view_of(analysis).figure is not None:
+        save_figure(draw(study, analysis, [COLLECTIONS[0]], GAINS[1]), tmp_path / "one.pdf")
+        assert (tmp_path / "one.pdf").stat().st_size > 5000
 
 
 def test_labels_of_figures_are_short_and_different() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -16,14 +12,8 @@ from scorecube.analyses import registry
 from scorecube.report.drawing import drawn
 from scorecube.report.page_parts import picture
 from scorecube.report.pair_tests import p_value_curves, power_bars
-from scorecube.report.readable import merge_gains
-from scorecube.report.views import view_of
-from scorecube.statistics.multiple_testing import adjusted
 from scorecube.testing import simulate_cube
 from tests.oracles.paired_tests import run_positions
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
 
 RESAMPLING = ["bootstrap", "randomisation", "unpaired", "tukey"]
 EVERY = [*RESAMPLING, "paired"]
@@ -97,13 +87,6 @@ def holm(p: np.ndarray) -> list[float]:
     return found
 
 
-def test_adjustments_of_plain_numbers() -> None:
-    p = np.array([0.01, 0.04, 0.03, 0.005, 0.5])
-    np.testing.assert_allclose(adjusted(p, "holm"), [0.04, 0.09, 0.09, 0.025, 0.5])
-    np.testing.assert_allclose(adjusted(p, "bh"), [0.025, 0.05, 0.05, 0.025, 0.5])
-    assert adjusted(p, "none") is p
-
-
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation", "unpaired", "paired"])
 def test_adjusted_power_counts_adjusted_p_values(results: dict[str, xr.Dataset], name: str) -> None:
     result = results[name]
@@ -120,30 +103,6 @@ def test_adjusted_power_counts_adjusted_p_values(results: dict[str, xr.Dataset],
             row["adjustment"]
         ]
         assert row["significant"] == (np.array(wanted) < row["alpha"]).sum()
-
-
-@pytest.mark.parametrize("form", ["text", "csv", "json", "markdown", "latex"])
-@pytest.mark.parametrize("name", EVERY)
-def test_every_table_is_shown_in_every_format(
-    scorecube: Cli, analysed_study: Path, name: str, form: str
-) -> None:
-    for table in view_of(name).tables:
-        shown = (
-            scorecube("show", analysed_study, name, "--table", table, "--format", form)
-            .succeeded()
-            .stdout
-        )
-        frame = sc.table(next(iter(sc.open_study(analysed_study)["small"].results(name))), table)
-        if form == "json":
-            assert len(json.loads(shown)) == len(frame)
-        elif form in ("text", "csv"):
-            header = shown.splitlines()[0]
-            ends = ("_low", "_high") if form == "text" else ("",)[1:]
-            assert all(name in header for name in frame.columns if not name.endswith(ends))
-        else:  # headings are words, and what all rows share stands in the caption
-            end = {"markdown": "|", "latex": r"\\"}[form]
-            rows = sum(line.endswith(end) for line in shown.splitlines())
-            assert rows == len(merge_gains(frame)) + {"markdown": 2, "latex": 1}[form]
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -182,3 +182,19 @@ def test_a_table_for_a_paper_is_compiled(tmp_path: Path) -> None:
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"], cwd=tmp_path
     )
     assert done.returncode == 0
+
+
+def test_topics_stand_in_natural_order() -> None:
+    cube = sc.cube_from_scores(
+        np.arange(6.0).reshape(2, 3), runs=["a", "b"], topics=["10", "2", "t1"]
+    )
+    cells = sc.table(cube, "cells")
+    assert cells["topic"].tolist() == ["2", "10", "t1"] * 2
+    assert cells["score"].tolist() == [1, 0, 2, 4, 3, 5]
+
+
+def test_rows_without_labels_have_a_mean_over_collections() -> None:
+    rows = [{"collection": name, "n_topics": n} for name, n in (("a", 4), ("b", 8))]
+    assert averages(described(rows)).to_dict("records") == [
+        {"collection": "mean of 2", "n_topics": 6.0}
+    ]

@@ -50,13 +50,16 @@ def overview_text(facts: Mapping[str, Any]) -> str:
     for row in facts["collections"]:
         runs, teams = counted(row["runs"], "run"), counted(row["teams"], "team")
         lines.append(f"{row['name']}: {runs} of {teams}, {counted(row['topics'], 'topic')}")
-        kept = [f"{name} ({count})" for name, count in row["results"].items()]
+        results, outdated = (
+            ", ".join(f"{name} ({count})" for name, count in row[key].items())
+            for key in ("results", "outdated")
+        )
         facts_of = {
             "systems": f"{row['systems']:,}" if "systems" in row else "",
             "metrics": ", ".join(row["metrics"]),
             "gains": ", ".join(row["gains"]),
-            "results": ", ".join(kept) or "none yet",
-            "outdated": outdated_text(row["outdated"]),
+            "results": results or "none yet",
+            "outdated": outdated,
             **row["origin"],
             "missing": f"{row['missing_scores']} scores" if row["missing_scores"] else "",
         }
@@ -68,11 +71,6 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"
         lines.append(f"runs, best first: scorecube {command}")
     return "\n".join(map(visible, lines))
-
-
-def outdated_text(outdated: Mapping[str, int]) -> str:
-    """Return numbers of outdated results by analysis as text."""
-    return ", ".join(f"{name} ({count})" for name, count in outdated.items())
 
 
 def warnings_of(facts: Mapping[str, Any]) -> list[str]:

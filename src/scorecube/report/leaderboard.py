@@ -197,13 +197,9 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
 
 
 def brackets_of(data: xr.Dataset) -> list[tuple[int, int, int]]:
-    """Return column, first and last row of each group of two runs or more.
-
-    Groups in one column share no row.
-    """
+    """Return column, first and last row of each group of two runs or more, rows apart."""
     begin, end = data["group_first"].values, data["group_last"].values
-    free: list[int] = []
-    brackets = []
+    free, brackets = list[int](), list[tuple[int, int, int]]()
     for group in range(1, int(end.max()) + 1):
         rows = np.flatnonzero((begin <= group) & (group <= end)).tolist()
         if len(rows) > 1:

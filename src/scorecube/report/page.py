@@ -119,7 +119,10 @@ class Section:
             "sentences": [answer.sentence for answer in answers],
             "parts": [(part.result.attrs[COLLECTION], part.pictures) for part in self.parts],
             "tables": [
-                (name.replace("_", " "), parts.html_table(frame, f"{view.heading}, {name}"))
+                (
+                    name.replace("_", " "),
+                    parts.html_table(frame, f"{view.heading}, {self.title}, {name}"),
+                )
                 for name, frame in tables.items()
                 if len(frame)
             ],
@@ -191,11 +194,7 @@ def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dat
             yield kind, partial(collection.find_result, kind, digest)
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
-            yield kind, partial(_computed, compute, collection, name)
-
-
-def _computed(compute: Callable[..., xr.Dataset | None], collection: Any, name: str) -> Any:
-    return compute(collection.cube, name)
+            yield kind, partial(lambda make: make(collection.cube, name), compute)
 
 
 def part_of(kind: str, result: xr.Dataset) -> Part:
@@ -206,7 +205,7 @@ def part_of(kind: str, result: xr.Dataset) -> Part:
         for name, table in view.tables.items()
         if name == view.first_table or table.rows(result) <= MOST_ROWS
     }
-    if view.figure is not None and not parts.is_board(frames[view.first_table]):
+    if view.figure is not None and LEADERBOARD not in view.answers:
         for gain in labels_of(result, names.GAIN) if names.GAIN in result.dims else [None]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
             pictures.append((str(gain), picture(draw(view, result, gain), words)))
@@ -219,7 +218,7 @@ def render(
     study: str, title: str, collections: Sequence[Facts], sections: Sequence[Section]
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
-    board = next((section for section in sections if parts.is_board(section.frame())), None)
+    board = next((section for section in sections if LEADERBOARD in section.view.answers), None)
     joined = next((section for section in sections if section.kind == "board"), None)
     several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
     matrices = []
@@ -240,7 +239,7 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
-    environment.filters |= {"counted": counted, "reference": short_reference}
+    environment.filters |= {"counted": counted, "reference": short_reference, "brief": brief}
     text = environment.get_template("page.html").render(
         name=title,
         study=study,
@@ -262,6 +261,17 @@ def render(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return str(text)
+
+
+def brief(clause: str) -> str:
+    """Return a clause for a card: its first two parts, without conditions in brackets.
+
+    Examples
+    --------
+    >>> brief("rank 1 to 3; 3 of 9 runs could be the best [95%, simultaneous rank sets]; 2 pairs")
+    'rank 1 to 3; 3 of 9 runs could be the best'
+    """
+    return re.sub(r" (\[[^]]*\]|\([^)]*\))", "", "; ".join(clause.split("; ")[:2]))
 
 
 def _labels(leaderboards: Sequence[Facts], sections: Sequence[Section]) -> list[str]:

@@ -30,8 +30,6 @@ from scorecube.report.tables import COLLECTION, LIMITS
 
 MOST_RUNS, MOST_SHOWN, MOST_PACKED = 300, 300, 2_000
 """Rows of a leaderboard, of a table, and of one that can be downloaded from the page."""
-NEEDED = {names.RUN, "rank", "mean", "rank_low", "rank_high"}
-"""Columns of the first table of an analysis that is shown as leaderboards."""
 MEANS = ("mean", "mean_low", "mean_high")
 Row = Mapping[str, Any]
 
@@ -39,11 +37,6 @@ Row = Mapping[str, Any]
 def escaped(text: object) -> str:
     """Return a text for a page, without control characters."""
     return html.escape(visible(str(text)))
-
-
-def is_board(frame: pd.DataFrame) -> bool:
-    """Return whether a table ranks runs with rank sets."""
-    return {*frame.columns} >= NEEDED
 
 
 def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: str = "") -> str:
@@ -60,7 +53,7 @@ def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: 
 def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[str, Any]]:
     """Return the leaderboards of a table by collection and metric, for the template.
 
-    frame: First table of an analysis of which `is_board` is true.
+    frame: First table of an analysis that ranks runs.
     baseline: Run that all are compared with; empty for none.
     collections: On the page.
     """

@@ -238,5 +238,9 @@ VIEWS = {
     for name, (heading, about) in TESTS.items()
 }
 VIEWS["paired"] = replace(
-    VIEWS["paired"], tables=PAIRED, answers={DISCRIMINATION: separated}, overview=None
+    VIEWS["paired"],
+    tables=PAIRED,
+    if_few="pairs",
+    answers={DISCRIMINATION: separated},
+    overview=None,
 )

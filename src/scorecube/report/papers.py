@@ -116,7 +116,7 @@ def _text(
     form: str, result: Any, name: Any, columns: Any, top: Any, metrics: Any, digits: Any
 ) -> str:
     view, result = view_of_result(result), as_cube(result)
-    table = view.find_table(name, result.attrs)
+    table = view.find_table(name, [result])
     columns = None if columns is None else labels("columns", columns)
     shown = select_rows(table.frame(of_metrics(result, metrics)), top=top)
     sizes = {f"n_{dim}s": result.sizes[dim] for dim in ("run", "topic") if dim in result.dims}

@@ -85,20 +85,23 @@ def taus(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield a triangle of tau of metrics (Sakai 2007, Table 2)."""
     from scorecube.report.correlate import METRICS
 
-    frame = METRICS.frame(result)
-    for (gain, metric), rows in frame.groupby(["gain", "metric_a"], sort=False):
-        cells = {row["metric_b"]: tau(row) for row in rows.to_dict("records")}
-        blank = dict.fromkeys(frame["metric_b"].unique(), "-")
-        yield {"gain": gain, "metric": metric, **(blank | cells)}
+    frame = METRICS.frame(result).rename(columns={"metric_a": "metric"})
+    return _crossed(frame, ["gain", "metric"], "metric_b")
 
 
 def taus_of_gains(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield tau of each gain setting with the first (Sakai 2007, Table 5)."""
     from scorecube.report.correlate import GAINS
 
-    for (default, metric), rows in GAINS.frame(result).groupby(["default", "metric"], sort=False):
-        cells = {row["gain"]: tau(row) for row in rows.to_dict("records")}
-        yield {"metric": metric, "default": default, **cells}
+    return _crossed(GAINS.frame(result), ["metric", "default"], "gain")
+
+
+def _crossed(frame: pd.DataFrame, keys: list[str], across: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each of some keys, with a column for each label across."""
+    blank = dict.fromkeys(frame[across].unique(), "-")
+    for key, rows in frame.groupby(keys, sort=False):
+        cells = {row[across]: tau(row) for row in rows.to_dict("records")}
+        yield dict(zip(keys, key, strict=True)) | blank | cells
 
 
 def tau(row: Mapping[Any, Any]) -> Marked:

@@ -30,7 +30,8 @@ def view_of_result(result: xr.Dataset) -> View:
 
 def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     """Return a table of one result, of a cube or rankings; see `scorecube.table`."""
-    return view_of_result(result).find_table(name, result.attrs).frame(as_cube(result))
+    view, result = view_of_result(result), as_cube(result)
+    return view.find_table(name, [result]).frame(result)
 
 
 def answers(result: xr.Dataset) -> list[Answer]:

@@ -63,7 +63,7 @@ def collect_table(
     if not sources:
         raise _without_results(study, analysis)
     if table.source == "result":
-        table = view.find_table(name, sources[0].attrs)
+        table = view.find_table(name, sources)
     for source in _with_metrics(sources, metrics):
         frame = table.frame(source)
         if every and COLLECTION in frame and "digest" in source.attrs:
@@ -132,11 +132,11 @@ def superseded_note(study: Study, analysis: str, collections: Sequence[str] | No
     chosen = list(study) if collections is None else [name for name in collections if name in study]
     counts = {name: len(study[name].result_attributes(analysis)) for name in chosen}
     several = {name: count for name, count in counts.items() if count > 1}
-    if not several:
-        return []
-    first, count = next(iter(several.items()))
     more = f" and {len(several) - 1} further collections have several" if len(several) > 1 else ""
-    return [f"note: only the latest result of each collection is shown; {first} has {count}{more}"]
+    return [
+        f"note: only the latest result of each collection is shown; {first} has {count}{more}"
+        for first, count in [*several.items()][:1]
+    ]
 
 
 def caption_in_study(
@@ -154,6 +154,7 @@ def caption_in_study(
         )
         sizes = {"n_runs": cube["runs"], "n_topics": cube["topics"]}
         found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
+    name = name or (view.if_few if names.RUN_A in frame and view.if_few else None)
     return caption(view, view.find_table(name), found, frame, form) if found else ""
 
 

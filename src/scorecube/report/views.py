@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from scorecube.report.tables import Table
 
+FEW = 30
+"""Rows of a short table."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -98,13 +101,7 @@ Answers = Callable[["xr.Dataset"], Iterable[Answer]]
 
 
 def title_of_options(options: Mapping[str, Any]) -> str:
-    """Return all options that have a value.
-
-    Examples
-    --------
-    >>> title_of_options({"size": 20, "top": None})
-    'size 20'
-    """
+    """Return all options that have a value: ``size 20, top 3``."""
     return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
 
 
@@ -130,6 +127,8 @@ class View:
         Draws one result at one gain setting on a canvas; whether it is about one metric.
     overview
         Draws the results of several collections.
+    if_few
+        Table that is the default where it has at most `FEW` rows.
     shown
         Tables that pages and terminals show; the first by default.
     compute, page_result
@@ -148,6 +147,7 @@ class View:
     reads: str = ""
     by_metric: bool = False
     overview: Callable[..., None] | None = None
+    if_few: str = ""
     shown: Sequence[str] = ()
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
@@ -168,13 +168,18 @@ class View:
         """Name of the default table."""
         return next(iter(self.tables))
 
-    def find_table(self, name: str | None, attrs: Mapping[Any, Any] | None = None) -> Table:
-        """Return a table; for no name the first, or a paper's of a result with its settings.
+    def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> Table:
+        """Return a table; for no name the first, or `if_few` where it is short.
+
+        Of results that have the settings of a paper it is the paper's table.
 
         Raises BadName: A table that does not exist.
         """
-        preset = str((attrs or {}).get("preset", ""))
-        chosen = name or (preset if preset in self.tables else self.first_table)
+        chosen = name or self.first_table
+        if name is None and results:
+            few, preset = self.tables.get(self.if_few), str(results[0].attrs.get("preset", ""))
+            short = few is not None and all(few.rows(result) <= FEW for result in results)
+            chosen = preset if preset in self.tables else self.if_few if short else chosen
         if chosen not in self.tables:
             raise BadName(
                 f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}"

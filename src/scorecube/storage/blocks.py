@@ -48,7 +48,9 @@ class BlockStore:
         """Record the outputs of the units start .. stop-1; a power failure may undo it."""
         about = json.dumps(self._about(start, stop)).encode()
         members = [(f"{name}.npy", _encode(array)) for name, array in arrays.items()]
-        self._place.write(self._key(start, stop), pack([(ABOUT, about), *members]), lasting=False)
+        self._place.write(
+            self._key(start, stop), pack([(ABOUT, about), *members]), synced="content"
+        )
 
     def _about(self, start: int, stop: int) -> dict[str, Any]:
         return {"work": self._work, "start": start, "stop": stop}

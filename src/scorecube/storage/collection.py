@@ -139,7 +139,7 @@ class Collection:
 
     def _facts(self, stored: Iterable[Stored], head: Head) -> list[Facts]:
         read = partial(read_facts, self.place, newest=head.number)
-        return list(at_once(self.place.readers, read, stored))
+        return list(at_once(self.place.requests, read, stored))
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last."""

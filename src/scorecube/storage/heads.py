@@ -184,9 +184,10 @@ def write_group(
     version = digest_of(str(sorted(files.items())).encode(), 16)
 
     def write(file: tuple[str, bytes]) -> None:
-        place.write(f"{folder}/{kind}-{version}.zarr/{file[0]}", file[1])
+        place.write(f"{folder}/{kind}-{version}.zarr/{file[0]}", file[1], synced="later")
 
-    list(at_once(place.writers, write, kept or encode(dataset)))
+    list(at_once(place.requests, write, kept or encode(dataset)))
+    place.sync()
     return version, files
 
 
@@ -205,7 +206,7 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
     def read(keys: Iterable[str]) -> dict[str, bytes]:
         chosen = list(keys)
         contents = at_once(
-            place.readers, lambda key: read_file(place, f"{path}/{key}", files[key]), chosen
+            place.requests, lambda key: read_file(place, f"{path}/{key}", files[key]), chosen
         )
         return dict(zip(chosen, contents, strict=True))
 

@@ -149,10 +149,11 @@ def _copy(own: Collection, source: Collection) -> dict[str, int]:
     theirs, number = source.head, 0
 
     def write(path: str) -> None:
-        own.place.write(path, source.place.read(path) or b"")
+        own.place.write(path, source.place.read(path) or b"", synced="later")
 
     def copy(paths: Iterable[str]) -> None:
-        list(at_once(own.place.writers, write, paths))
+        list(at_once(own.place.requests, write, paths))
+        own.place.sync()
 
     def change(head: Head) -> Head:
         nonlocal number

@@ -31,7 +31,7 @@ class ObjectPrefix(Place):
     url: E.g. ``s3://bucket/prefix``.
     """
 
-    readers = writers = 32
+    requests = 32
 
     def __init__(self, url: str) -> None:
         super().__init__(url.rstrip("/"))
@@ -96,8 +96,11 @@ class ObjectPrefix(Place):
                 "overwrite each other; use another store, or a newer version of its server"
             )
 
-    def write(self, key: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
+    def write(self, key: str, content: bytes, *, synced: str = "name") -> None:  # noqa: ARG002
         self._ask(obstore.put, self._store, key, content)
+
+    def sync(self) -> None:
+        return
 
     def children(self, path: str) -> list[str]:
         listing = self._ask(obstore.list_with_delimiter, self._store, path or None)

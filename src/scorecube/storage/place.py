@@ -7,6 +7,7 @@ written under another name, synced, and linked (`create`, which never replaces) 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import secrets
@@ -43,8 +44,8 @@ class Place:
     name: Path, as the user wrote it.
     """
 
-    readers, writers = 1, 8
-    """Files that are worth reading, and writing, at a time."""
+    requests = 1
+    """Files that are worth reading or writing at a time."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -81,29 +82,48 @@ class Place:
             _sync(path.parent)
             return True
 
-    def write(self, key: str, content: bytes, *, lasting: bool = True) -> None:
+    def write(self, key: str, content: bytes, *, synced: str = "name") -> None:
         """Write a file as a whole, over one that is there.
 
-        lasting: Whether a power failure must not undo it, which takes twice as long.
+        synced: What a power failure must not undo: ``name`` and content; ``content``: it may be
+            undone as a whole, in half the time; ``later``: `sync` follows.
         """
-        with failures(self.name), self._aside(key, content) as (partial, path):
+        here = synced != "later"
+        with failures(self.name), self._aside(key, content, synced=here) as (partial, path):
             partial.replace(path)
-            if lasting:
+            if synced == "name":
                 _sync(path.parent)
 
+    def sync(self) -> None:
+        """Wait until all is on the disk: as long as for one file, where a cube has dozens."""
+        if os.environ.get(SYNC) == "0":
+            return
+        with failures(self.name):
+            system, folder = ctypes.CDLL(None, use_errno=True), os.open(self.name, os.O_RDONLY)
+            try:
+                if not hasattr(system, "syncfs"):
+                    os.sync()
+                elif system.syncfs(folder):
+                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), self.name)
+            finally:
+                os.close(folder)
+
     @contextmanager
-    def _aside(self, key: str, content: bytes) -> Iterator[tuple[Path, Path]]:
+    def _aside(
+        self, key: str, content: bytes, *, synced: bool = True
+    ) -> Iterator[tuple[Path, Path]]:
         """Write a file under another name; yield that path and the final one; remove what stays."""
         path = Path(self.name, key)
         self._check_inside(path.parent)
         if not Path(self.name).is_dir():
             raise BadStudy(moved(self.name))
-        _make_folder(path.parent)
+        _make_folder(path.parent, synced=synced)
         partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
         try:
             with partial.open("xb") as file:
                 file.write(content)
-            _sync(partial)
+            if synced:
+                _sync(partial)
             yield partial, path
         finally:
             with suppress(OSError):
@@ -191,14 +211,15 @@ def moved(where: str) -> str:
     )
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(path: Path, *, synced: bool = True) -> None:
     """Make a folder and those above it."""
     if path.is_dir():
         return
-    _make_folder(path.parent)
+    _make_folder(path.parent, synced=synced)
     with suppress(FileExistsError):  # another thread makes it, too
         path.mkdir()
-        _sync(path.parent)
+        if synced:
+            _sync(path.parent)
     if not path.is_dir():
         raise BadStudy(f"{path} is a file where a study has a folder; choose another path")
 

@@ -151,7 +151,7 @@ class Study:
             except CorruptStudy as error:
                 return folder, error
 
-        found = at_once(self.place.readers, read, self.place.children(""))
+        found = at_once(self.place.requests, read, self.place.children(""))
         return {folder: head for folder, head in found if head is not None}
 
     def __iter__(self) -> Iterator[str]:
@@ -185,7 +185,7 @@ class Study:
                 raise head
             return Collection(self, head.name).row(head)
 
-        rows = at_once(self.place.readers, read, self.folders().values())
+        rows = at_once(self.place.requests, read, self.folders().values())
         return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:

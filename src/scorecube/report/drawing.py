@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -57,8 +58,8 @@ PAGE_HEIGHT, MOST_ROWS = 9.5, 60
 MOST_BARS, ROW_HEIGHT = 8, 0.135
 """Collections with bars, and inches of a row of dots of more."""
 HATCHES = ("", "////", "....", "xxxx")
-LONGEST, LONGEST_TITLE = 30, 110
-"""Characters of a label, and of a title."""
+LONGEST, LONGEST_TITLE = 30, 98
+"""Characters of a label, and of a line of a title."""
 ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
 """Style of a title above all panels."""
 LABELLED = tuple(
@@ -176,9 +177,8 @@ def title_of(result: xr.Dataset, *words: str) -> str:
     where = str(result.attrs.get(COLLECTION, ""))
     gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
     setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
-    return "  ".join(
-        filter(None, [where, ", ".join(filter(None, [*words, conditions(result.attrs), setting]))])
-    )
+    facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))
+    return textwrap.fill("  ".join(filter(None, [where, facts])), LONGEST_TITLE)
 
 
 def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figure:

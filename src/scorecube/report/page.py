@@ -264,14 +264,14 @@ def render(
 
 
 def brief(clause: str) -> str:
-    """Return a clause for a card: its first two parts, without conditions in brackets.
+    """Return a clause for a card: its first two parts, without conditions and limits in brackets.
 
     Examples
     --------
     >>> brief("rank 1 to 3; 3 of 9 runs could be the best [95%, simultaneous rank sets]; 2 pairs")
     'rank 1 to 3; 3 of 9 runs could be the best'
     """
-    return re.sub(r" (\[[^]]*\]|\([^)]*\))", "", "; ".join(clause.split("; ")[:2]))
+    return re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", "; ".join(clause.split("; ")[:2]))
 
 
 def _labels(leaderboards: Sequence[Facts], sections: Sequence[Section]) -> list[str]:

@@ -87,11 +87,6 @@ def test_concatenated_output_and_missing_topics(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cube["score"].values[0, 0], [[0.37535, 0.0527], [0.5, math.nan]])
 
 
-@pytest.mark.parametrize("asked", ["ndcg@20", "gdeval:nDCG@20"])
-def test_one_measure_is_selected_by_either_name(tmp_path: Path, asked: str) -> None:
-    assert list(read_gdeval([write(tmp_path / "a.csv", GDEVAL)], asked)) == ["gdeval:nDCG@20"]
-
-
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
 def test_the_tool_itself(tmp_path: Path) -> None:
     """Its ERR is ours with form=exp2 where the highest level is 4, its nDCG ours with gains of 2**level - 1."""

@@ -125,31 +125,6 @@ def test_matrices_of_other_runs_or_topics_are_refused(
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(
-    ("file", "metric", "n_runs", "n_topics", "missing"),
-    [
-        ("adhoc5/ap.csv", "AP", 61, 50, 0),
-        ("web2010/err20.csv", "ERR@20", 88, 48, 0),
-        ("robust2004/ap_249topics.csv", "ap_249topics", 110, 249, 0),
-        ("mq2007/ap.csv", "AP", 26, 1153, 0),
-        ("clef-tar-2017/ap.csv", "AP", 52, 30, None),
-        ("clef-tar-2017/NCG_100.csv", "NCG_100", 52, 30, None),
-        ("gop-trec5/p10.csv.gz", "P@10", 560, 50, 0),
-        ("gop-t09/twist.csv.gz", "twist", 4284, 50, 2),
-        ("clef-mono-ap/ah_mono_bg_2005_original.csv", "ah_mono_bg_2005_original", 20, 49, 0),
-    ],
-)
-def test_real_matrices_are_read(
-    data: Path, file: str, metric: str, n_runs: int, n_topics: int, missing: int | None
-) -> None:
-    frame = read_matrix(data / file)
-    assert metric_of_file(file) == metric
-    assert frame.shape == (n_runs, n_topics)
-    if missing is not None:
-        assert int(frame.isna().to_numpy().sum()) == missing
-
-
-@pytest.mark.data
 def test_real_missing_cells_are_those_of_four_runs(data: Path) -> None:
     absent = read_matrix(data / "clef-tar-2017" / "ap.csv").isna().sum(axis=1)
     assert sorted(absent[absent > 0].index) == [f"iiit.run{number}" for number in range(1, 5)]

@@ -83,7 +83,10 @@ def read_judgements(
         if files := _rel_files(path):
             return _read_rel(files, level_map)
         if Path(path).is_file() and (content := _object_in(path)) is not None:
-            return _of_object(content, str(path), level_map)
+            try:
+                return _of_object(content, str(path), level_map)
+            except BadInput as error:
+                raise error if error.path else BadInput(str(error), path) from None
     return _read_lines(path, dialect, level_map)
 
 

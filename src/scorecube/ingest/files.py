@@ -134,11 +134,7 @@ def read_text(path: PathLike) -> str:
 def refuse_unprintable(
     text: str, what: str, path: PathLike | None = None, line: int | None = None
 ) -> None:
-    """Refuse a name with control characters, or one that is no valid text (BadInput).
-
-    what: What it names, for the message. Blanks of other scripts and unassigned characters are
-        allowed.
-    """
+    """Refuse a name with control characters, or one that is no valid text (BadInput)."""
     if text.isprintable():
         return
     kinds = {"Cc": "control character", "Cs": "invalid character"}

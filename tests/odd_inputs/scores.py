@@ -52,6 +52,7 @@ SCORES = {
     'a quoted nothing as gdeval': Odd('scores', b"\"\"\n", 'error FILE', options={'layout': 'gdeval'}),
     'separators of records as trec_eval': Odd('scores', b"\x1c\x1d\n", 'error FILE', options={'layout': 'trec_eval'}),
     'blank first line of trec_eval': Odd('scores', b"\x1c\nmap\tall\t0.5\n", 'error FILE'),
+    'means and deviations of trec_eval': Odd('scores', b"301 map 0.2500 0.1000\n301 P_5 0.4000 0.2000\n", 'error FILE'),
     'an open quote': Odd('scores', b"topic,\"a\n1,0.5\n", 'error FILE:1'),
     'a JSON list as scores': Odd('scores', b"[1, 2]\n", "error FILE:1"),
     'deep JSON as scores': Odd('scores', b"[" * 100_000, "error FILE:1"),

@@ -192,7 +192,13 @@ def is_autojudge(file: File) -> bool:
     """Return whether a file has results of autojudge-evaluate."""
     if file.records:
         return file.names >= set(AUTOJUDGE)
-    return "," not in file.lines[0] and all(
-        len(fields) == len(AUTOJUDGE) and is_score(fields[3]) and not is_score(fields[1])
-        for fields in file.fields[:2]
+    return (
+        "," not in file.lines[0]
+        and all(
+            len(fields) == len(AUTOJUDGE)
+            and is_score(fields[3])
+            and not is_score(fields[1])
+            and not re.fullmatch(r"-?\d+\.\d+", fields[2])  # a mean, beside its deviation
+            for fields in file.fields[:2]
+        )
     )

@@ -29,10 +29,7 @@ TAR = slice(257, 262)
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files of paths, directories (but hidden ones) and globs, sorted within each.
-
-    Raises BadInput: A path that does not exist, a glob or a directory without files.
-    """
+    """Return the files of paths, directories (but hidden ones) and globs, sorted within each."""
     files: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)

@@ -18,11 +18,7 @@ class RunLabels(NamedTuple):
 
 
 def read_run_labels(path: PathLike) -> RunLabels:
-    """Read a CSV file with the columns run, and team or system or both.
-
-    Raises BadInput: A header without run, or without both others; a line without run or team; a run
-        with two teams or systems.
-    """
+    """Read a CSV file with the columns run, and team or system or both."""
     words = [header_word(cell) for cell in table_of_text(read_text(path), path).header]
     has_systems = words.count("system") == 1
     teams = read_labels(path, "run", "team") if "team" in words or not has_systems else None

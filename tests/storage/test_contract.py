@@ -195,18 +195,3 @@ def test_a_large_cube_is_written_in_parts_and_read_on_use(
     opened = study["a"].cube_among(2)
     assert not opened.score.variable._in_memory
     xr.testing.assert_identical(opened.load(), cube())
-
-
-def test_plain_zarr_and_xarray_open_all(place: str) -> None:
-    import zarr
-
-    _, collection = with_collection(place)
-    made = new_result(collection)
-    collection.write_result(made)
-    store = open_place(place).array_store(collection.head.group("cube"))
-    plain = xr.open_zarr(store, consolidated=False)
-    xr.testing.assert_equal(plain.load(), cube())
-    if "://" not in place:
-        archive = f"{place}/a/results/swap/{made.attrs['digest']}.zarr.zip"
-        with zarr.storage.ZipStore(archive, mode="r") as zipped:
-            xr.testing.assert_equal(xr.open_zarr(zipped, consolidated=False).load(), made)

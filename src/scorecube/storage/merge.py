@@ -128,20 +128,21 @@ def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:
             continue
         results, others = _results(other), _results(collection)
         for path in sorted(results.keys() & others.keys()):
-            if other.place.read(path) == collection.place.read(path):
+            mine_is, theirs_is = results[path], others[path]
+            if other.place.read(mine_is.archive) == collection.place.read(theirs_is.archive):
                 continue
-            one = read_result(other.place, results[path])
-            if not one.equals(read_result(collection.place, others[path])):
+            one = read_result(other.place, mine_is)
+            if not one.equals(read_result(collection.place, theirs_is)):
                 lines.append(f"{collection.name}: values of {path} {where}")
     return lines
 
 
 def _results(collection: Collection) -> dict[str, Stored]:
-    """Return the results of the scores that are stored now, by the path of their archive."""
+    """Return the results of the scores that are stored now, by analysis and digest of the plan."""
     head, folder = collection.head, f"{collection.folder}/{RESULTS}"
     analyses = collection.place.children(folder)
     current = (stored for name in analyses for stored in collection.current(name, head))
-    return {stored.archive: stored for stored in current}
+    return {f"{stored.folder}/{stored.digest}": stored for stored in current}
 
 
 def _copy(own: Collection, source: Collection) -> dict[str, int]:

@@ -1,12 +1,10 @@
-"""Results: an archive of a zarr group each, and a record that makes it one.
+"""Results: an archive of a zarr group each, and a record for listings.
 
-    NAME/results/<analysis>/<plan>.zarr.zip
-                           /00003-<plan>-<version>.json    attributes, and the digest of the archive
+    NAME/results/<analysis>/00003-<plan>-<version>.zarr.zip
+                           /00003-<plan>-<version>.json      attributes, and the archive's digest
 
-The archive is written first. Without a record it is what a killed command left; a record without
-its archive is damage. Equal plans have equal values, so that an archive is never replaced by
-another: of two commands that store one plan at once, both record the archive of the first. Names of
-records say which results there are, of which scores, and which is the latest.
+The archive is written first; without its record it is a result all the same, and a record without
+its archive is damage. Names say which results there are, of which scores, and which is the latest.
 """
 
 from __future__ import annotations
@@ -24,12 +22,13 @@ from scorecube.storage.sealed import decode_record, encode_record, pack, seal_of
 if TYPE_CHECKING:
     import xarray as xr
 
-ARCHIVE: Final = ".zarr.zip"
-NAME: Final = re.compile(r"(\d{5,9})-([0-9a-f]{8,64})-([0-9a-f]*)\.json", re.ASCII)
+ARCHIVE, RECORD = ".zarr.zip", ".json"
+"""Ends of names."""
+NAME: Final = re.compile(r"(\d{5,9})-([0-9a-f]{8,64})-([0-9a-f]*)(\.json|\.zarr\.zip)", re.ASCII)
 
 
 class Stored(NamedTuple):
-    """A result, by the name of its record.
+    """A result, by the names of its files.
 
     number: One more than those of the results of its analysis that were there before.
     digest: Of its plan.
@@ -45,12 +44,12 @@ class Stored(NamedTuple):
     @property
     def archive(self) -> str:
         """Path of its archive."""
-        return f"{self.folder}/{self.digest}{ARCHIVE}"
+        return f"{self.folder}/{self.number:05d}-{self.digest}-{self.version}{ARCHIVE}"
 
     @property
     def record(self) -> str:
         """Path of its record."""
-        return f"{self.folder}/{self.number:05d}-{self.digest}-{self.version}.json"
+        return self.archive.removesuffix(ARCHIVE) + RECORD
 
 
 class Facts(NamedTuple):
@@ -71,7 +70,7 @@ class Facts(NamedTuple):
 def records_in(place: Place, folder: str) -> list[Stored]:
     """Return the results of an analysis, latest last; one that was stored twice is there twice."""
     matches = filter(None, map(NAME.fullmatch, place.children(folder)))
-    return sorted(Stored(int(match[1]), match[2], match[3], folder) for match in matches)
+    return sorted({Stored(int(match[1]), match[2], match[3], folder) for match in matches})
 
 
 def results_in(place: Place, folder: str) -> list[Stored]:
@@ -93,12 +92,21 @@ def write_result(place: Place, folder: str, values: xr.Dataset, version: str, he
             archive = there
         except (ValueError, KeyError, TypeError):
             place.write(stored.archive, archive)
-    attributes = _attributes(folder, digest, archive)
-    facts = Facts(stored.record, head.number, seal_of(archive), attributes)
-    place.write(stored.record, encode_record(facts._asdict()))
+    write_record(place, stored, archive, head.number)
     for other in before:
         if other.digest == digest:
             place.delete(other.record)
+            place.delete(other.archive)
+
+
+def write_record(place: Place, stored: Stored, archive: bytes, head: int = 0) -> None:
+    """Write what an archive says beside it; 0 for a head that is not known."""
+    place.write(stored.record, encode_record(_facts_in(stored, archive, head)._asdict()))
+
+
+def _facts_in(stored: Stored, archive: bytes, head: int = 0) -> Facts:
+    attributes = _attributes(stored.folder, stored.digest, archive)
+    return Facts(stored.record, head, seal_of(archive), attributes)
 
 
 def _attributes(folder: str, digest: str, archive: bytes) -> dict[str, Any]:
@@ -126,13 +134,16 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
 
 
 def read_facts(place: Place, stored: Stored, newest: int = 0) -> Facts:
-    """Return the record of a result.
+    """Return the record of a result, or what its archive says where there is none.
 
     newest: Number of the newest head that is known; other processes may have made newer ones.
     Raises CorruptStudy: It is damaged, that of another result, or of a head that is missing.
     """
     try:
-        facts = Facts(**decode_record(place.read(stored.record) or b""))
+        content = place.read(stored.record)
+        if content is None:
+            return _facts_in(stored, place.read(stored.archive) or b"")
+        facts = Facts(**decode_record(content))
         if facts.path != stored.record or facts.attributes["digest"] != stored.digest:
             raise ValueError("is the record of another result")
         if facts.head > newest:

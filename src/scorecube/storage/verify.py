@@ -15,8 +15,8 @@ from scorecube.storage.heads import (
     read_file,
     read_head,
 )
-from scorecube.storage.place import PARTIAL
-from scorecube.storage.results import ARCHIVE, read_result, records_in
+from scorecube.storage.place import PARTIAL, Place
+from scorecube.storage.results import Stored, read_result, records_in, results_in, write_record
 from scorecube.storage.study import Study
 
 DAY = 86_400.0
@@ -70,7 +70,7 @@ def _group_problems(collection: Collection, head: Head, kind: str) -> list[str]:
 
 
 def find_rest(study: Study) -> list[str]:
-    """Return the paths of groups that no newest head names, and of archives without a record.
+    """Return the paths of groups that no newest head names, and of records that results lack.
 
     Killed commands leave them, cubes that were replaced stay, and so does one whose head was
     deleted by hand.
@@ -82,20 +82,26 @@ def find_rest(study: Study) -> list[str]:
             continue  # what it names is not known
         groups = {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
         rest += groups - {head.group(kind) for kind in GROUPS if head}
-        for analysis in place.children(f"{folder}/{RESULTS}"):
-            inner = f"{folder}/{RESULTS}/{analysis}"
-            recorded = {stored.archive for stored in records_in(place, inner)}
-            archives = (name for name in place.children(inner) if name.endswith(ARCHIVE))
-            rest += {f"{inner}/{name}" for name in archives} - recorded
-    return sorted(rest)
+    return sorted([*rest, *(stored.record for stored in _unrecorded(place))])
+
+
+def _unrecorded(place: Place) -> list[Stored]:
+    """Return the results without a record: a killed command wrote them."""
+    results = (f"{folder}/{RESULTS}" for folder in place.children(""))
+    folders = [f"{folder}/{analysis}" for folder in results for analysis in place.children(folder)]
+    stored = (result for folder in folders for result in results_in(place, folder))
+    return [result for result in stored if place.read(result.record) is None]
 
 
 def clean(study: Study) -> int:
-    """Delete these paths, and unfinished files, of a day ago; return their number."""
+    """Delete such groups and unfinished files of a day ago; write records; return their number."""
+    unrecorded = _unrecorded(study.place)
+    for stored in unrecorded:
+        write_record(study.place, stored, study.place.read(stored.archive) or b"")
     ages = study.place.ages()
     young = [path for path, age in ages.items() if age < DAY]
     paths = {*find_rest(study), *(path for path in ages if path.endswith(PARTIAL))}
     old = {path for path in paths if not any(f"{key}/".startswith(f"{path}/") for key in young)}
     for path in old:
         study.place.delete(path)
-    return len(old)
+    return len(old) + len(unrecorded)

@@ -89,7 +89,7 @@ def test_arrays_with_labels() -> None:
     ):
         sc.cube_from_scores({"AP": values})
     with pytest.raises(
-        BadInput, match=r"AP has the shape \(2, 3\); expected runs x topics, \(2, 2\)"
+        BadInput, match=r"array of AP is not of runs x topics"
     ):
         sc.cube_from_scores({"AP": values}, runs="ab", topics="12")
     frame = pd.DataFrame(values, ["a", "b"], list("123"))

@@ -88,9 +88,7 @@ def test_arrays_with_labels() -> None:
         BadInput, match=r"scores are arrays, which have no labels; add runs=\[...\]"
     ):
         sc.cube_from_scores({"AP": values})
-    with pytest.raises(
-        BadInput, match=r"array of AP is not of runs x topics"
-    ):
+    with pytest.raises(BadInput, match=r"array of AP is not of runs x topics"):
         sc.cube_from_scores({"AP": values}, runs="ab", topics="12")
     frame = pd.DataFrame(values, ["a", "b"], list("123"))
     with pytest.raises(BadInput, match="runs and topics are labels of arrays"):

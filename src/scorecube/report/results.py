@@ -61,12 +61,11 @@ def conditions(*results: Mapping[Any, Any]) -> str:
     results: Attributes of results of one analysis with equal options.
     """
     attrs = results[0]
-    word = "system" if attrs.get("by_system") else "run"
     sizes = [
         counted(int(attrs[key]), noun)
         if len({each[key] for each in results}) == 1
         else f"{number_range([int(each[key]) for each in results])} {noun}s"
-        for key, noun in zip(SIZES, (word, "topic"), strict=True)
+        for key, noun in zip(SIZES, ("run", "topic"), strict=True)
         if all(key in each for each in results)
     ]
     if "plan" in attrs:

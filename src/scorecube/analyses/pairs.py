@@ -128,6 +128,7 @@ class ResampledTest(PairTest):
         better = self.better(table, values["mean_difference"])
         values |= differences.decide(p, None if self.joint else safe, better, self.alphas)
         values["reached"] = reached.astype(np.int32)
+        del reached, safe, p
         values |= self.more(table, totals, values)
         too_few = [
             f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; "

@@ -121,7 +121,7 @@ class Table:
                 array = np.asarray(values[variable.name])
                 by_cell = variable.dims[:2] == (names.METRIC, names.GAIN)
                 role = {"role": variable.role} if variable.role else {}
-                array = array[self.cell_of] if by_cell else array
+                array = self._by_metric(array) if by_cell else array
                 arrays[variable.name] = (variable.dims, array, variable.attrs() | role)
         labels: dict[str, Any] = {
             names.METRIC: label_array(self.metrics),
@@ -134,6 +134,13 @@ class Table:
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
         facts |= {"in_bag": self.in_bag} if self.in_bag > 1 else {}
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
+
+    def _by_metric(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array by cell as one by metric and gain; a view where each cell is one of them."""
+        n_cells = self.cell_of.size
+        if len(array) == n_cells and np.array_equal(self.cell_of.ravel(), np.arange(n_cells)):
+            return array.reshape(*self.cell_of.shape, *array.shape[1:])
+        return np.asarray(array[self.cell_of])
 
     @cached_property
     def group_left_out(self) -> IntArray:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ARCHIVE, RECORD = ".zarr.zip", ".json"
 """Ends of names."""
+METADATA: Final = "zarr.json"
 NAME: Final = re.compile(r"(\d{5,9})-([0-9a-f]{8,64})-([0-9a-f]*)(\.json|\.zarr\.zip)", re.ASCII)
 
 
@@ -111,7 +112,7 @@ def _facts_in(stored: Stored, archive: bytes, head: int = 0) -> Facts:
 
 def _attributes(folder: str, digest: str, archive: bytes) -> dict[str, Any]:
     """Return the attributes of the result in an archive (ValueError for one of another plan)."""
-    attributes: dict[str, Any] = json.loads(unpack(archive)["zarr.json"])["attributes"]
+    attributes: dict[str, Any] = json.loads(unpack(archive, METADATA)[METADATA])["attributes"]
     attributes.pop("coordinates", None)
     if [attributes["analysis"], attributes["digest"]] != [folder.rpartition("/")[2], digest]:
         raise ValueError("is the result of another plan")

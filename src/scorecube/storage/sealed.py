@@ -63,15 +63,15 @@ def pack(members: Iterable[tuple[str, bytes]]) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(content: bytes) -> dict[str, bytes]:
-    """Return the files of `pack`; ValueError for another digest."""
+def unpack(content: bytes, *names: str) -> dict[str, bytes]:
+    """Return the files of `pack`, all or some; ValueError for another digest."""
     if digest_of(memoryview(content)[:-SEAL_BYTES], SEAL_BYTES) != seal_of(content):
         raise ValueError("does not match its digest")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(member.file_size for member in archive.infolist()) > len(content):
                 raise ValueError("is larger inside than outside, which no scorecube writes")
-            return {name: archive.read(name) for name in archive.namelist()}
+            return {name: archive.read(name) for name in names or archive.namelist()}
     except zipfile.BadZipFile as error:
         raise ValueError(f"cannot be read: {error}") from None
 

@@ -112,7 +112,9 @@ def test_damage_is_found_and_never_shown(path: Path) -> None:
             problems = verify_study(study)[1] or find_rest(study)
         except ScorecubeError as error:
             problems = [str(error)]
-        assert problems, where
+        # A deleted block is computed again, and a length of blocks is chosen again.
+        harmless = kind == "deleted" and "/blocks/" in where[2][0]
+        assert problems or harmless or "length.json" in where[2][0], where
         assert not list(differences(shown(path), expected)), where
         restore(held)
     assert is_whole(path)

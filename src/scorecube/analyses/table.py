@@ -136,7 +136,7 @@ class Table:
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
 
     def _by_metric(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array by cell as one by metric and gain; a view where each cell is one of them."""
+        """Return an array by cell by metric and gain; a view where each cell is one of them."""
         n_cells = self.cell_of.size
         if len(array) == n_cells and np.array_equal(self.cell_of.ravel(), np.arange(n_cells)):
             return array.reshape(*self.cell_of.shape, *array.shape[1:])

@@ -130,7 +130,7 @@ def _scores_of_matrix(metric: str, frame: pd.DataFrame) -> Scores:
     if not topics.is_unique:
         repeated = sorted(set(topics[topics.duplicated()]))
         raise BadInput(f"matrix of {metric}: repeated topic: {listed(repeated)}")
-    cells = {topic: matrix.iloc[:, k].tolist() for k, topic in enumerate(topics)}
+    cells = dict(zip(topics, matrix.to_numpy().T, strict=True))
     return scores_of({"run": list(matrix.index), "metric": metric}, cells, across="topic")
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from scorecube.errors import BadName, BadPlan
 from scorecube.ingest import formats
-from scorecube.ingest.formats import File, detect, layouts, load_format, register_format
-from scorecube.ingest.source import BUILT_IN, Format
+from scorecube.ingest.formats import detect, layouts, load_format, register_format
+from scorecube.ingest.source import BUILT_IN, File, Format
 from scorecube.storage import open_study
 from tests.conftest import Cli
 

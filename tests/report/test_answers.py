@@ -95,11 +95,12 @@ def test_answers_are_numbers_of_tables_in_every_format(
         assert f"{number} ({limits})" if limits else number in answer.sentence
         table, column, row = place_of(result, answer)
         if table not in shown:
-            words = ("show", analysed_study, name, "--table", table, "--format")
-            words = (*words, "json", "--collection", result.attrs["collection"])
-            records = json.loads(scorecube(*words).succeeded().stdout)
-            words = tuple("csv" if word == "json" else word for word in words)
-            shown[table] = records, [*csv.DictReader(io.StringIO(scorecube(*words).stdout))]
+            of = ("--table", table, "--collection", result.attrs["collection"], "--format")
+            texts = [
+                scorecube("show", analysed_study, name, *of, form).succeeded().stdout
+                for form in ("json", "csv")
+            ]
+            shown[table] = json.loads(texts[0]), [*csv.DictReader(io.StringIO(texts[1]))]
         for rows in shown[table]:
             assert float(rows[row][column]) == pytest.approx(answer.value, rel=1e-11)
     table, column, _ = place_of(result, known[0])

@@ -104,7 +104,7 @@ def coverage(design: Design, number: int, seed: int) -> Values:
             scores = simulate(random, design, design.n_topics)
         else:
             scores = table[:, random.integers(table.shape[1], size=design.n_topics)]
-        found = of_scores(make_table(cube_of([scores])), of, 0, 1)[..., 0]
+        found = of_scores(make_table(cube_of([scores])), of)[:, 0]
         low, high = limits(found[0], found[1:], "log")
         row = dict(zip(NAMES, covers(low, high, true), strict=True))
         n = design.n_topics

@@ -45,6 +45,13 @@ CORRECTED = Table(
     only="corrected",
 )
 """Corrected means of runs by number of topics with labels of the truth."""
+RUNS = Table(
+    "judge metric gain run",
+    "truth judge metric gain run bias=run_bias bias_low=run_bias_low bias_high=run_bias_high "
+    "collection=truth",
+    only="run_bias",
+)
+"""Mean of each run under each judge less that under the truth: does a judge favour a team?"""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -95,7 +102,7 @@ def judge_panels(canvas: Any, result: xr.Dataset) -> None:
 VIEW = View(
     name="judges",
     heading="Judges against the truth",
-    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED},
+    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED, "runs": RUNS},
     about="Each judge, human or machine, is a set of judgements of the same runs; one counts as "
     "truth. Limits of tau are about as many other topics. Decisions are pairs that a paired t test "
     "finds different under both sets (agree), one, or oppositely. A bias that is the same for all "

@@ -36,7 +36,10 @@ with blocks_of(1000):
 TRIALS, BLOCK = 120_000, 1000
 """Some 5 s of one core: long enough for signals to fall into it."""
 WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3"]
-TLS = "class: distributed.LocalCluster\nworkers: 1\noptions: {threads_per_worker: 1, protocol: tls://, security: true}\n"
+TLS = (
+    "class: distributed.LocalCluster\n"
+    "options: {n_workers: 1, threads_per_worker: 1, protocol: tls://, security: true}\n"
+)
 ENDS = [
     (signal.SIGINT, 130, ""),
     (signal.SIGTERM, 143, " by SIGTERM"),
@@ -184,7 +187,7 @@ def test_a_signal_leaves_a_study_that_is_resumed(
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0])
 def test_an_interruption_while_processes_start_is_one_message(study: Path, seconds: float) -> None:
     file = study.parent / "profile.yaml"
-    file.write_text(TLS.replace("workers: 1", "workers: 3"))
+    file.write_text(TLS.replace("n_workers: 1", "n_workers: 3"))
     process = start(study, "--cluster", str(file))
     driver = psutil.Process(process.pid)
     wait_until("a worker", lambda: bool(with_words("spawn_main", driver.children(recursive=True))))

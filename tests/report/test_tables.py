@@ -198,3 +198,13 @@ def test_rows_without_labels_have_a_mean_over_collections() -> None:
     assert averages(described(rows)).to_dict("records") == [
         {"collection": "mean of 2", "n_topics": 6.0}
     ]
+
+
+def test_of_two_intervals_the_first_stands_beside_its_estimate() -> None:
+    """Limits of tau over topics, not the papers', which may exceed 1."""
+    result = sc.analyse(sc.testing.simulate_cube(n_runs=12, seed=1), sc.Correlation())
+    (row,) = sc.table(result).to_dict("records")
+    text = render(sc.table(result), "text", columns=["tau"], digits=4)
+    assert f"({row['topics_low']:.4f} to {row['topics_high']:.4f})" in text
+    assert row["tau_high"] > 1
+    assert f"{row['tau_high']:.4f}" not in render(sc.table(result), "text", digits=4)

@@ -70,6 +70,7 @@ def entries_of(value: Any, kind: Kind, path: str) -> Entries:
     Raises BadInput: Another form; a topic or document that is empty or has blanks.
     """
     entries = Entries([], [], [], [], [])
+    columns: tuple[list[Any], ...] = tuple(entries)
     for line, topic, document, number, rank in _rows(value, kind):
         words = []
         for text, what in ((topic, "topic"), (document, "document")):
@@ -78,7 +79,7 @@ def entries_of(value: Any, kind: Kind, path: str) -> Entries:
                 raise BadInput(problem, path, line)
             refuse_unprintable(text, what, path, line)
             words.append(text.encode("utf-8", "surrogatepass"))
-        for column, cell in zip(entries, (*words, number, rank, line), strict=True):
+        for column, cell in zip(columns, (*words, number, rank, line), strict=True):
             column.append(cell)
     return entries
 

@@ -278,9 +278,10 @@ def layout_of(
     """
     check_columns(frame, columns)
     intervals, headings = intervals_of(frame), trait(frame, "heading")
-    beside = {estimate: ends for estimate, *ends in intervals.values()}
+    # Of several intervals the first stands beside its estimate; csv has the others.
+    beside = {estimate: ends for estimate, *ends in reversed(intervals.values())}
     if columns is None:
-        behind = {end for ends in beside.values() for end in ends}
+        behind = {end for _, *ends in intervals.values() for end in ends}
         shown = [name for name in map(str, frame.columns) if name not in behind]
     else:
         keys = [key for key in KEYS if key in frame and frame[key].nunique() > 1]

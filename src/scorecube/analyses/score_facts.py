@@ -17,9 +17,9 @@ STATISTICS = read_variables("""
     n_teams | count | teams | teams
     n_topics | count | topics | topics
     judged | count | documents | documents judged, all topics together
-    n_relevant | estimate | documents | mean number R of relevant documents
+    n_relevant | estimate | documents .1f | mean number R of relevant documents
     [level]
-    n_level | estimate | documents | mean documents of a level
+    n_level | estimate | documents .1f | mean documents of a level
 """)
 PREFERRED = read_variables("""
     [topic]

@@ -71,7 +71,9 @@ def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
             z = scores[first] - scores[second]
             error = guarded_estimates(z, table.sizes, None, binary=binary).error
             padded = guarded_estimates(z, table.sizes, width, binary=binary, in_bag=part.in_bag)
-            still = np.ptp(z, axis=1) <= EQUAL * scale_of(table, cell)
+            # An error is at most sqrt(2) times the range of the differences.
+            still = error <= 2 * EQUAL * scale_of(table, cell)
+            still[still] = np.ptp(z[still], axis=1) <= EQUAL * scale_of(table, cell)
             plain[:, cell, place] = mean[first] - mean[second], np.where(still, 0.0, error)
             still &= padded.error == error
             guarded[:, cell, place] = padded.mean, np.where(still, 0.0, padded.error)

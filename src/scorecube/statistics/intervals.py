@@ -160,17 +160,17 @@ def guarded_estimates(
     differences: float64 (pair, unit): mean over the topics of a unit.
     sizes, in_bag: As of `Sample`.
     """
-    n_units, plain = len(sizes), _means_and_errors(differences, sizes)
+    (mean, error), n_units = _means_and_errors(differences, sizes), len(sizes)
     if width is None:
-        return Estimate(*plain, n_units - 1.0)
-    ends = np.broadcast_to(np.array([-width, width]), (len(differences), 2))
-    padded = np.concatenate([differences, ends], axis=1)
-    guarded = _means_and_errors(padded, np.append(sizes, [sizes.mean() / in_bag] * 2))
+        return Estimate(mean, error, n_units - 1.0)
     few: Any = np.full(len(differences), True)
     if not binary and n_units >= FEW:  # few differ where all but 7 units are alike
         ordered = np.sort(differences, axis=1)
         few = (ordered[:, n_units - FEW :] <= ordered[:, :FEW] + ALIKE * width).any(axis=1)
-    mean, error = (np.where(few, a, b) for a, b in zip(guarded, plain, strict=True))
+    padded = np.pad(differences[few], [(0, 0), (0, 2)])
+    padded[:, n_units:] = -width, width
+    added = [sizes.mean() / in_bag] * 2
+    mean[few], error[few] = _means_and_errors(padded, np.append(sizes, added))
     return Estimate(mean, error, n_units - 1.0)
 
 

@@ -98,7 +98,7 @@ def test_units_that_differ_are_counted_beside_those_that_are_alike() -> None:
         rows = width * CHANCE.choice([0.0, 0.0005, 0.001, 0.3], (40, n), p=[0.4, 0.2, 0.2, 0.2])
         counts = [n - max(sum(x <= y <= x + 0.001 * width for y in row) for x in row) for row in rows.tolist()]  # fmt: skip
         assert [n_differing(row, width) for row in rows] == counts
-        found = guarded_estimates(rows, np.ones(n), width, binary=False)
+        _, found = guarded_estimates(rows, np.ones(n), width, binary=False)
         guarded = [guarded_estimate([of(row)], width, binary=False) for row in rows]
         assert found.error == pytest.approx([each.error for each in guarded])
 

@@ -69,8 +69,9 @@ def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
             place = slice(low, low + step)
             first, second = pairs[0][place], pairs[1][place]
             z = scores[first] - scores[second]
-            error = guarded_estimates(z, table.sizes, None, binary=binary).error
-            padded = guarded_estimates(z, table.sizes, width, binary=binary, in_bag=part.in_bag)
+            (_, error, _), padded = guarded_estimates(
+                z, table.sizes, width, binary=binary, in_bag=part.in_bag
+            )
             # An error is at most sqrt(2) times the range of the differences.
             still = error <= 2 * EQUAL * scale_of(table, cell)
             still[still] = np.ptp(z[still], axis=1) <= EQUAL * scale_of(table, cell)

@@ -124,7 +124,7 @@ def biases(judged: JudgedTable, confidence: float) -> Values:
             (by_run, binary, of_runs[:, cell]),
             (by_run.mean(axis=0, keepdims=True), False, of_means[:, cell, np.newaxis]),
         ):
-            estimates = guarded_estimates(rows, truth.sizes, width, binary=is_binary)
+            _, estimates = guarded_estimates(rows, truth.sizes, width, binary=is_binary)
             found[0] = np.average(rows, axis=1, weights=truth.sizes)
             found[1:] = difference_limits(estimates, width, confidence)
     names = [f"{name}{end}" for name in ("run_bias", "bias") for end in ("", "_low", "_high")]

@@ -154,15 +154,16 @@ def guarded_estimates(
     *,
     binary: bool,
     in_bag: float = 1.0,
-) -> Estimate:
-    """Return what `guarded_estimate` does, of the differences of many pairs in one collection.
+) -> tuple[Estimate, Estimate]:
+    """Return plain estimates and those of `guarded_estimate`, of many pairs in one collection.
 
     differences: float64 (pair, unit): mean over the topics of a unit.
     sizes, in_bag: As of `Sample`.
     """
-    (mean, error), n_units = _means_and_errors(differences, sizes), len(sizes)
+    n_units, moments = len(sizes), _means_and_errors(differences, sizes)
+    plain = Estimate(*moments, n_units - 1.0)
     if width is None:
-        return Estimate(mean, error, n_units - 1.0)
+        return plain, plain
     few: Any = np.full(len(differences), True)
     if not binary and n_units >= FEW:  # few differ where all but 7 units are alike
         ordered = np.sort(differences, axis=1)
@@ -170,8 +171,9 @@ def guarded_estimates(
     padded = np.pad(differences[few], [(0, 0), (0, 2)])
     padded[:, n_units:] = -width, width
     added = [sizes.mean() / in_bag] * 2
+    mean, error = (moment.copy() for moment in moments)
     mean[few], error[few] = _means_and_errors(padded, np.append(sizes, added))
-    return Estimate(mean, error, n_units - 1.0)
+    return plain, Estimate(mean, error, n_units - 1.0)
 
 
 def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:

@@ -78,16 +78,17 @@ def scores_of(
         columns[role] = coded(np.tile(column.codes, n_values), column.categories)
     if "" not in values:
         columns[across] = coded(np.repeat(np.arange(n_values), n_rows), list(values))
-    numbers = [numbers_of(cells) for cells in values.values()]
+    columns_across = list(values.values())
+    if all(isinstance(cells, np.ndarray) and cells.dtype != object for cells in columns_across):
+        columns_across = [np.concatenate(columns_across)]  # many columns of numbers, read at once
+    numbers = [numbers_of(cells) for cells in columns_across]
     columns[SCORE] = np.concatenate([part for part, _ in numbers])
-    index = (
-        np.tile(np.asarray(lines, np.int64), n_values) if len(lines) else [0] * len(columns[SCORE])
-    )
-    frame = pd.DataFrame(columns, index)
+    of_lines = np.asarray(lines if len(lines) else np.zeros(n_rows), np.int64)
+    frame = pd.DataFrame(columns, np.tile(of_lines, n_values))
     roles = frozenset(labels) | {"metric"}
     wrong = {
         k * n_rows + row: cells[row]
-        for k, (cells, (_, bad)) in enumerate(zip(values.values(), numbers, strict=True))
+        for k, (cells, (_, bad)) in enumerate(zip(columns_across, numbers, strict=True))
         for row in bad
     }
     return Scores(frame, path, _bad_rows(frame, path, roles, wrong), taken, notes, others, roles)

@@ -82,6 +82,21 @@ def test_options_that_are_given_win_on_the_command_line(
     assert "design, wcw" in refused.stderr
 
 
+def test_gains_are_chosen_where_there_are_several(tmp_path: Path, scorecube: Cli) -> None:
+    one = sc.testing.simulate_cube(n_runs=3, gains=("1:1:1",), seed=1)
+    two = sc.testing.simulate_cube(n_runs=3, gains=("1:1:1", "3:2:1"), seed=1)
+    study = tmp_path / "study.zarr"
+    for name, cube in (("one", one), ("two", two)):
+        sc.open_study(study, mode="a").add(name, cube=cube)
+    assert scorecube("swap", study, "--as", "sakai-2005", "--trials", "5").status == 0
+    found = {
+        name: sc.open_study(study)[name].result("swap")["gain"].values.tolist()
+        for name in ("one", "two")
+    }
+    assert found == {"one": ["1:1:1"], "two": ["3:2:1"]}
+    assert sc.analyse(one, preset="sakai-2005 swap", trials=5).sizes["gain"] == 1
+
+
 def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
     """Columns, order and digits of Sakai 2007, Tables 2 to 5, beside exact numbers."""
     swap = sc.analyse(cube, preset="sakai-2007 swap", trials=50)

@@ -25,7 +25,7 @@ class Preset:
 
     options: Values of its options that differ from the defaults.
     trials: None where nothing is drawn.
-    gains: Gain settings; empty for those of the collection.
+    gains: Gain settings of a collection that has several; empty for all.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -34,9 +34,8 @@ class Preset:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Options, trials and gain settings by name."""
-        trials = {} if self.trials is None else {"trials": self.trials}
-        return {**self.options, **trials, **({"gains": self.gains} if self.gains else {})}
+        """Options and trials by name."""
+        return {**self.options, **({} if self.trials is None else {"trials": self.trials})}
 
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
@@ -71,7 +70,7 @@ def preset_of(paper: str, analysis: str) -> Preset:
     Examples
     --------
     >>> preset_of("sakai-2007", "bootstrap").values
-    {'plus_one': False, 'alphas': (0.05,), 'trials': 1000, 'gains': ('3:2:1',)}
+    {'plus_one': False, 'alphas': (0.05,), 'trials': 1000}
     """
     if paper not in PRESETS:
         raise BadPlan(

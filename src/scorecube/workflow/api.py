@@ -122,7 +122,7 @@ def analyse(
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
         whole = as_cube(one).compute()
-        chosen = select(whole, gains=gains) if gains else whole
+        chosen = select(whole, gains=gains) if gains and whole.sizes[names.GAIN] > 1 else whole
         prepared = make_plan(chosen, record, trials=trials, seed=seed)
         for warning in prepared.warnings:
             LOGGER.warning(warning)

@@ -11,6 +11,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, make_plan
+from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
@@ -177,7 +178,8 @@ def plan_in_study(
     collections: Names; by default all of the study.
     trials, seed: As of `scorecube.analyse`.
     cubes: Cubes that several calls share.
-    preset: Paper whose settings the analysis has, which results name.
+    preset: Paper whose settings the analysis has, which results name; its gain settings are chosen
+        where none are and a collection has several.
     selection: Arguments of `scorecube.select`.
     Returns tasks: One per collection; one in all for an analysis that compares collections.
     Raises BadStudy: No collections.
@@ -187,9 +189,13 @@ def plan_in_study(
     chosen = _chosen(study, collections)
     cubes = cubes or Cubes(study, len(chosen))
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
+    gains = preset_of(preset, record.name).gains if preset else ()
     tasks = []
     for group in groups:
-        cube = _read(record, group, selection, cubes)
+        part = dict(selection)
+        if gains and part.get("gains") is None and cubes.whole(group[0]).sizes[GAIN] > 1:
+            part["gains"] = gains
+        cube = _read(record, group, part, cubes)
         with _naming(group[0]):
             prepared = make_plan(cube, record, trials=trials, seed=seed)
         versions = {name: cubes.versions[name] for name in group}

@@ -369,7 +369,9 @@ class SharedOptions:
     )
     seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
-    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
+    cluster: Path | None = option_field(  # noqa: RUF009
+        None, "Cluster file, e.g. cluster/processes.yaml."
+    )
     scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
     memory: str | None = option_field(
         None, "Limit of memory, e.g. 4GB; four fifths of what there is by default."

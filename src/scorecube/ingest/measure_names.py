@@ -33,9 +33,9 @@ NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
 """Counts, logarithms and texts of trec_eval, read only on request."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
 IR_SHAPE = re.compile(
-    r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+|INST"
-    r"|INSQ|infAP|IPrec|Judged|nDCG|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP|SetRelP"
-    r"|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
+    r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+"
+    r"|INST|INSQ|infAP|IPrec|Judged|nDCG|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP"
+    r"|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
 )
 """Measures in the output of ir_measures."""
 IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")

@@ -382,9 +382,6 @@ class FileJudge:
 
 def good_runs(judged: Iterable[JudgedRun | BadInput]) -> list[JudgedRun]:
     """Return the runs that were read; what is wrong with others is one error (BadInput)."""
-    runs: list[JudgedRun] = []
-    problems: list[BadInput] = []
-    for result in judged:
-        (problems if isinstance(result, BadInput) else runs).append(result)  # type: ignore[arg-type]
-    refuse(problems)
-    return runs
+    results = list(judged)
+    refuse([result for result in results if isinstance(result, BadInput)])
+    return [result for result in results if not isinstance(result, BadInput)]

@@ -98,9 +98,9 @@ def render_parts(
     if columns is None and caption:  # which says what is constant
         roles, printed = trait(frame, "role"), frame.attrs.get(AS_PRINTED)
         conditions = [name for name in frame if roles.get(str(name)) == "condition"]
-        told = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
-        told = {name for name in told if frame[name].nunique() < 2}
-        kept = [name for name, parts in layout.items() if parts[0] not in told]
+        in_caption = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
+        constant = {name for name in in_caption if frame[name].nunique() < 2}
+        kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
     yield (_latex if form == "latex" else _markdown)(cells, caption)
 

@@ -111,8 +111,8 @@ def _real(study: Study) -> str:
 
 def _listed(noun: str, where: str, lines: Sequence[str]) -> str:
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
-    told = "".join(f"\n  {line}" for line in [*lines[:MOST], *more])
-    return f"{counted(len(lines), noun)} {where}, nothing was merged:{told}"
+    below = "".join(f"\n  {line}" for line in [*lines[:MOST], *more])
+    return f"{counted(len(lines), noun)} {where}, nothing was merged:{below}"
 
 
 def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:

@@ -37,14 +37,14 @@ def option(name: str, value: Any = None) -> str:
 
     Examples
     --------
-    >>> words = option("size", 25), option("by_topic", True), option("metrics")
+    >>> words = option("size", 25), option("drop_unpooled", True), option("metrics")
     >>> error = ScorecubeError("use {} or {}, or fewer {}".format(*words))
     >>> print(error)
-    use size=25 or by_topic=True, or fewer metrics
+    use size=25 or drop_unpooled=True, or fewer metrics
     >>> error.message()
-    'use --size 25 or --by-topic, or fewer --metrics'
+    'use --size 25 or --drop-unpooled, or fewer --metrics'
     >>> error.in_file()
-    'use size = 25 or by_topic = true, or fewer metrics'
+    'use size = 25 or drop_unpooled = true, or fewer metrics'
     """
     if value is None:
         return f"{START}{name}{END}"

@@ -355,9 +355,6 @@ class SharedOptions:
     missing: Literal["refuse", "drop"] = option_field(
         "refuse", "Refuse missing scores, or drop their topics."
     )
-    by_topic: bool = option_field(
-        False, "Take topics as independent, also those that come in groups."
-    )
     bags: Literal["none"] | int = option_field(
         names.N_BAGS,
         "Random bags that more than 1,400 topics are put into, or none.",
@@ -381,5 +378,5 @@ class SharedOptions:
 
 SHARED = options_of(SharedOptions)
 """Name -> declaration."""
-SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "by_topic", "bags")
+SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "bags")
 """Options that select a part of a collection."""

@@ -19,7 +19,6 @@ from scorecube.collection import schema
 from scorecube.collection.pools import Pools
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
-from scorecube.collection.topic_groups import REFUSED, has_groups
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.lists import without_documents
 from scorecube.metrics import Metric, gain_values
@@ -94,8 +93,8 @@ def judged_runs(
     BadPlan
         Scores that are not those of the rankings, or of other levels than those of documents.
     """
-    if has_groups(cube):
-        raise BadPlan(REFUSED.format("rankings are judged topic by topic"))
+    if names.TOPIC_GROUP in cube.coords and not cube[names.TOPIC_GROUP].to_index().is_unique:
+        raise BadPlan("topic_group says that topics come in groups; rankings are judged by topic")
     metrics, gains = metrics_of(cube), labels_of(cube, names.GAIN)
     stored, cell_of = cells(cube)
     places = [np.argwhere(cell_of == cell)[0] for cell in range(len(stored))]

@@ -30,10 +30,7 @@ OTHER_RANGES = "other_ranges"
 
 
 def join_collections(
-    cubes: Mapping[str, xr.Dataset],
-    *,
-    missing: Literal["refuse", "drop"] = "refuse",
-    by_topic: bool = False,
+    cubes: Mapping[str, xr.Dataset], *, missing: Literal["refuse", "drop"] = "refuse"
 ) -> xr.Dataset:
     """Join cubes of the same runs in several collections, for a `scorecube.Board`.
 
@@ -43,7 +40,7 @@ def join_collections(
     ----------
     cubes
         Name of a collection -> scores (metric, gain, run, topic).
-    missing, by_topic
+    missing
         As of `scorecube.select`, in each collection, after runs that others lack are left out.
 
     Returns
@@ -82,7 +79,7 @@ def join_collections(
             cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
-        parts[name] = part = select(chosen, missing=missing, by_topic=by_topic)
+        parts[name] = part = select(chosen, missing=missing)
         for key in {*names.ABOUT_TOPICS} & {*part.attrs}:
             about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
     _check_directions(parts, metrics)

@@ -28,7 +28,6 @@ def select(
     top_runs: int | None = None,
     by: Any = None,
     missing: Literal["refuse", "drop"] = "refuse",
-    by_topic: bool = False,
     bags: int | Literal["none"] = names.N_BAGS,
 ) -> xr.Dataset:
     """Return part of a cube; None keeps a dim whole.
@@ -42,8 +41,6 @@ def select(
     missing
         ``drop`` topics with missing scores; ``refuse`` leaves them to the analysis, which
         refuses them.
-    by_topic
-        Take topics as independent draws, also those that come in groups.
     bags
         Random bags that more than 1,400 topics are put into by what resamples them; ``none`` draws
         topics by themselves.
@@ -70,8 +67,6 @@ def select(
     {'metric': 1, 'gain': 1, 'run': 2, 'topic': 50}
     """
     result = as_cube(cube)
-    if by_topic:
-        result = result.drop_vars(names.TOPIC_GROUP, errors="ignore")
     if top_runs is not None:
         result = _keep_top_runs(result, top_runs, by)
     chosen = {names.METRIC: metrics, names.GAIN: gains, names.RUN: runs, names.TOPIC: topics}

@@ -10,8 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.teams import listed
-from scorecube.collection.topic_groups import with_topic_groups
+from scorecube.collection.teams import listed, with_topic_groups
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.ingest.cubes import LOGGER, Notify, cubes_of, only_cube
 from scorecube.ingest.entries import RANX, package_of

@@ -19,8 +19,7 @@ from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Order, build_rankings, refuse_other_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
-from scorecube.collection.teams import with_systems
-from scorecube.collection.topic_groups import with_topic_groups
+from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, BadStudy, option
 from scorecube.execute.executor import default_workers, run_items
 from scorecube.ingest.cubes import cubes_of, only_cube

@@ -277,10 +277,10 @@ def _of_board(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Da
             f"{option(key, options[key])}: a board ranks all runs; name some with {option('runs')}",
             option=key,
         )
-    joining = {key: options.pop(key) for key in ("missing", "by_topic") if key in options}
+    missing = options.pop("missing", "refuse")
     whole = {key: options.pop(key) for key in ("topics", "bags") if key in options}
     parts = {}
     for name in group:
         with _naming(name):
             parts[name] = select(cubes.whole(name), **options)
-    return select(join_collections(parts, **joining), **whole)
+    return select(join_collections(parts, missing=missing), **whole)

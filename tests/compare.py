@@ -24,13 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
-    r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(undecided_pairs|(table (None|power).)?largest_not_significant|quality)$": "in no paper, table of the contract or page",
+    r"/unpaired ": "the test of pairs of `paired`",
+    r"/(bootstrap|randomisation|tukey|maxt) .*/(undecided_pairs|(table (None|power).)?largest_not_significant|quality)$": "in no paper, table of the contract or page",
     r"/paired .*table None.(d_z|difference_(low|high)|effect_size|mean_difference|p_equivalence|run_[ab]|standard_error|verdict)$": "a row for each test",
     r"^gaps/variances/": "gaps are refused",
     r"/correlate .*/(mean_)?quartile$": "quartiles of means are one line of NumPy",
     r"/judges .*/(mean|rank)_(truth|judge)$": "leaderboards have means and ranks",
-    r"/(bootstrap|randomisation|tukey|unpaired) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$|/unpaired .*[/.]d_z$": "of single pairs and trials",
-    r"/(bootstrap|randomisation|tukey|unpaired|maxt) .*/(rank|sorted_p_value|table pairs.asl(_holm|_bh)?)$": "second names, and orders",
+    r"/(bootstrap|randomisation|tukey) .*/(kth_difference|(undefined|infinite)_replicates|own_error_pairs|summary)$": "of single pairs and trials",
+    r"/(bootstrap|randomisation|tukey|maxt) .*/(rank|sorted_p_value|table pairs.asl(_holm|_bh)?)$": "second names, and orders",
     r"/paired .*/(table (None|power).adjustment|table (None|pairs).p_(t|wilcoxon|sign)(_holm|_bh)?)$": "a row for each test",
     r"/paired .*/((equivalence|difference)_p_value_(holm|bh)|trivial_pairs|half_width_median)$": "extras of equivalence",
     r"/(ranks|leaderboard|board) .*sets$": "marginal rank sets",
@@ -102,7 +103,7 @@ EDGES = "comparisons at the edges of bins, on a grid of 2e-7"
 FEW, GRID, BAGS = "pairs that differ on fewer than 8 topics", "scores on a grid of 2e-7", "bags"
 TIES, PSEUDO = "differences of the grid are ties", "pseudo-topics where few differ"
 REAL, ALL = r"^(papers|trec-\w+)/", r"^(papers|trec-\w+|accuracy|gaps|groups|pair)/"
-PAIRS = "/(bootstrap|randomisation|tukey|unpaired) .*"
+PAIRS = "/(bootstrap|randomisation|tukey) .*"
 MEANT = (
     Move("", 1e-11, "sums in another order"),
     Move(r"/maxt .*[/.]p_single$", 1e-4, GRID, gaps=True),
@@ -180,7 +181,6 @@ ANALYSES = {
     "randomisation": ("Randomisation()",),
     "tukey": ("Tukey()",),
     "maxt": ("MaxT()",),
-    "unpaired": ("Unpaired()",),
     "paired": (
         "Paired(tests=('t', 'wilcoxon', 'sign'))",
         "Paired(margin=0.05, tests=('t', 'wilcoxon', 'sign'))",

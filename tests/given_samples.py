@@ -21,7 +21,6 @@ DRAWS = {
     "maxima": ("bootstrap_samples",),
     "resampling": ("sign_columns",),
     "joint_tests": ("null_ranges",),
-    "unpaired": ("topic_counts",),
     "teams": ("random_subset",),
 }
 """Functions that draw, by the module of an analysis that calls them."""

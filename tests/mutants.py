@@ -68,7 +68,6 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/correlation", ("tests/analyses/test_correlation.py",)),
     ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
     ("analyses/differences", (f"{PAIRS}/test_quantities.py", "tests/report/test_pair_reports.py")),
-    ("analyses/unpaired", (f"{PAIRS}/test_unpaired.py", f"{PAIRS}/test_unpaired_exact.py")),
     ("analyses/(pairs|few_topics|single_tests|resampling|joint_tests)", (EXACT, f"{PAIRS}/test_few_topics.py", f"{PAIRS}/test_baseline.py", f"{PAIRS}/test_properties.py")),
     ("analyses/(reliability|jackknife)", (RELIABILITY,)),
     ("analyses/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
@@ -93,10 +92,9 @@ ANALYSES = (
     ("analyses/(swap|stability|two_samples)|kernels/swap", "swap or stability"),
     ("analyses/(correlation|judge)|kernels/ranks", "correlate or judges"),
     ("analyses/team|kernels/lists", "teams"),
-    ("analyses/unpaired", "unpaired"),
     ("analyses/paired", "paired"),
     ("analyses/joint_tests|kernels/tukey", "tukey or maxt"),
-    ("analyses/(pairs|differences|few_topics|single_tests|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt or unpaired"),
+    ("analyses/(pairs|differences|few_topics|single_tests|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt"),
     ("kernels/(random|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""

@@ -32,8 +32,7 @@ OFFERED = {
     "Choose and combine scores": (*("select", "standardise", "join_collections"), "variances"),
     "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
     "Analyses: which systems lead, and which differ": (
-        *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation"),
-        *("Tukey", "Unpaired"),
+        *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation", "Tukey"),
     ),
     "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
     "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),

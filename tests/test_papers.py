@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Cli
 from tests.papers import ITEMS, make_study, page
 
-RESAMPLING = ("swap", "bootstrap", "unpaired", "teams")
+RESAMPLING = ("swap", "bootstrap", "teams")
 PAGE = Path(__file__).parents[1] / "docs/reference/papers.md"
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.stability import Stability as Stability
     from scorecube.analyses.swap import Swap as Swap
     from scorecube.analyses.teams import Teams as Teams
-    from scorecube.analyses.unpaired import Unpaired as Unpaired
     from scorecube.collection.many_collections import join_collections as join_collections
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
@@ -60,7 +59,7 @@ __version__ = "1.0.0.dev0"
 
 _NAMES = {
     "analyses": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
-    "Reliability Stability Swap Teams Tukey Unpaired",
+    "Reliability Stability Swap Teams Tukey",
     "analyses.designs": "variances",
     "analyses.rank_sets": "rank_sets",
     "collection.many_collections": "join_collections",

@@ -14,8 +14,6 @@ from scorecube.analyses import registry
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
-from scorecube.kernels.random.philox import stream_key
-from scorecube.names import Purpose
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
 from tests.given_samples import drawn_by
@@ -222,10 +220,6 @@ def _turned(name: str, draw: Callable[..., Any], turned: str) -> Callable[..., A
     def counts(key: Any, sampling: int, n: int, *of: Any) -> Any:
         if turned != TWICE or n != 2 * N_TOPICS:
             drawn = draw(key, sampling, n, *of)
-            unpaired = np.array_equal(key, stream_key(SEED, Purpose.UNPAIRED_TOPICS))
-            if turned == "run" and unpaired:
-                # The first run of a pair draws from the first half; every pair changes its order.
-                return np.ascontiguousarray(drawn[::-1])
             return np.ascontiguousarray(drawn[..., ::-1]) if turned == "topic" else drawn
         drawn = draw(key, sampling, n // 2, *of)
         return np.stack([drawn, np.zeros_like(drawn)], axis=-1).reshape(*drawn.shape[:-1], n)

@@ -4,7 +4,7 @@ A relation changes a cube (and what is drawn for its positions) in a way whose e
 them. For each analysis a relation has a `Law`, which names the variables that change, and how; all other variables are equal, bit for bit. `NO_LAW` has the
 reason where there is none. An analysis that is added needs a law, or a reason, for every relation: `test_every_analysis_has_every_relation` fails without.
 
-What depends on the position of topics: the topic samples of swap, stability, bootstrap, unpaired, the signs of randomisation and the
+What depends on the position of topics: the topic samples of swap, stability, bootstrap, the signs of randomisation and the
 permutations of tukey are drawn for positions of topics (tukey: and of runs; teams: of teams) in label order. With other labels the same seed therefore draws other
 samples, and results are equal in distribution only. With the same samples drawn under the new labels (`drawn_for`) everything is equal, which is what is tested here; of the
 results with other samples, the parts without resampling (`NOT_RESAMPLED`) are equal.
@@ -55,12 +55,11 @@ from tests.analyses.metamorphic import (
 )
 
 MEAN = ("mean",)
-PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired", "paired")
+PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "paired")
 BY_PAIR = {
     "stability": ("first_better", "second_better", "equal"),
     "bootstrap": ("reached", "p_value", "t", "mean"),
     "randomisation": ("reached", "p_value", "t", "mean"),
-    "unpaired": ("reached", "p_value", "t", "mean"),
     "paired": ("p_value", "mean"),
     "tukey": ("t", "mean"),
     "maxt": ("t", "mean", "standard_error"),
@@ -75,7 +74,6 @@ NOT_RESAMPLED = {
     "maxt": ("t", "mean", "standard_error", "degenerate_pairs", "constant_pairs"),
     "leaderboard": ("mean", "rank"),
     "board": ("mean", "rank", "mean_rank", "collection_mean"),
-    "unpaired": ("t", "mean", "constant_pairs"),
     "paired": (),
     "reliability": ("component", "ratio", "value", "topics", "curve"),
     "correlate": ("tau", "tau_b", "tau_ap", "spearman", "z", "p_value", "p_exact", "tau_low", "tau_high", "concordant", "discordant", "tied_pairs", "mean"),
@@ -148,7 +146,6 @@ OWN_NAMES = "a metric is computed again by its name: it cannot have another"
 ALL_RUNS = "each number is about all runs together; test_numbers_of_all_runs_add_up_over_pairs has what is known of parts"
 RESAMPLED = "everything is resampled; see test_samples_of_other_topics_are_equal_in_distribution"
 JOINTLY = "samples are simulated from one model of all runs under all metrics, in which each has its position"
-OTHER_TOPICS = "each run is resampled on topics of its own, and topics differ more"
 POOL = "fewer runs contribute fewer documents to the pool: all scores without a team may change"
 GROWTH = np.sqrt((2 * N_TOPICS - 1) / (N_TOPICS - 1))
 """t of every topic twice: the variance of the mean falls by (n - 1) / (2 n - 1)."""
@@ -255,7 +252,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
-            unpaired=OTHER_TOPICS, teams=FIXED,
+            teams=FIXED,
         ),
     ),
     "scores are halved": Relation(
@@ -267,7 +264,7 @@ RELATIONS: dict[str, Relation] = {
             stability=Law(), correlate=scaled("mean", "sorted_mean"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
-            **dict.fromkeys(["bootstrap", "randomisation", "unpaired"], scaled("mean", "estimated_difference", *SCALED, close=["t"])),
+            **dict.fromkeys(["bootstrap", "randomisation"], scaled("mean", "estimated_difference", *SCALED, close=["t"])),
         ),
     ),
     "scores are negated": Relation(
@@ -287,7 +284,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability="topics at hand are a sample: copies of topics would look like agreement of topics",
             swap=Law(free=["tau_low", "tau_high"]), stability=Law(), paired=Law(kept=["mean"], close=["mean"]),
-            **dict.fromkeys(["bootstrap", "randomisation", "unpaired", "tukey"],
+            **dict.fromkeys(["bootstrap", "randomisation", "tukey"],
                 Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH})),
             maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),
             leaderboard=Law(kept=["mean", "rank"], close=["mean"]), board=Law(kept=["mean", "rank", "collection_mean", "mean_rank"], close=["mean", "collection_mean"]),
@@ -388,8 +385,7 @@ def test_a_copy_equals_its_run(base: Callable[[str], tuple[Case, xr.Dataset]], n
         assert (pair["equal"].values == TRIALS).all()
     else:
         assert (pair["p_value"].values == 1.0).all()
-        # The paired t is 0 / 0; the unpaired one has the spread of the scores as its divisor.
-        assert "t" not in pair or (pair["t"].fillna(0.0).values == 0.0).all()
+        assert "t" not in pair or np.isnan(pair["t"].values).all()  # 0 / 0
     assert name == "paired" or "reached" not in pair or (pair["reached"].values == TRIALS).all()
     for other in sorted(set(RUNS) - {COPIED}):
         one, two = (
@@ -398,7 +394,7 @@ def test_a_copy_equals_its_run(base: Callable[[str], tuple[Case, xr.Dataset]], n
             )
             for run in (COPIED, COPY)
         )
-        # A copy sorts right behind its run: the pairs have the same order. The unpaired test draws for each run.
+        # A copy sorts right behind its run: the pairs have the same order.
         for variable in BY_PAIR[name] if name not in ("tukey", "maxt") else ("t", "p_value"):
             if "pair" in one[variable].dims:
                 np.testing.assert_array_equal(
@@ -492,7 +488,7 @@ def test_a_metric_and_its_negative_correlate_negatively(
 
 DRAWN = {
     "swap": ("count", 2.0), "stability": ("first_better", 1.0), "bootstrap": ("p_value", 0.5), "randomisation": ("p_value", 0.5),
-    "tukey": ("p_value", 0.5), "maxt": ("p_value", 0.5), "leaderboard": ("p_baseline", 0.5), "board": ("p_baseline", 0.5), "unpaired": ("p_value", 0.5), "teams": ("variance_mean", 0.5),
+    "tukey": ("p_value", 0.5), "maxt": ("p_value", 0.5), "leaderboard": ("p_baseline", 0.5), "board": ("p_baseline", 0.5), "teams": ("variance_mean", 0.5),
 }  # fmt: skip
 """A variable that depends on the samples, and a bound of the standard deviation of one trial's part in it."""
 

@@ -20,7 +20,7 @@ from scorecube.testing import simulate_cube
 BASE = Swap(size=10)
 READ_LATER = {
     "swap": {"rule", "confidence", "required"}, "stability": set(), "bootstrap": {"plus_one"},
-    "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"}, "unpaired": {"plus_one"},
+    "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"},
     "paired": {"alphas", "margin"}, "reliability": {"topic_sizes", "target"}, "correlate": {"confidence", "bold"},
     "teams": set(), "judges": set(),
 }  # fmt: skip

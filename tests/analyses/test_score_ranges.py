@@ -36,7 +36,7 @@ REFUSED, COARSE = 6.0, 2.5
 """Powers of ten of scores above which an analysis may refuse differences of 0.1: by exact sums, and on the one grid."""
 ON_GRID = (
     *("maxt", "leaderboard", "board", "paired", "reliability", "bootstrap", "randomisation"),
-    *("tukey", "unpaired", "swap", "stability"),
+    *("tukey", "swap", "stability"),
 )
 BLIND = 1e-2
 """Part of a standard error by which a mean may be rounded."""

@@ -17,7 +17,7 @@ from tests.conftest import trials_of
 if TYPE_CHECKING:
     from tests.conftest import Cli, Tree
 
-RESAMPLING = ["bootstrap", "randomisation", "unpaired", "tukey", "maxt"]
+RESAMPLING = ["bootstrap", "randomisation", "tukey", "maxt"]
 PAIR_TESTS = [*RESAMPLING, "paired"]
 OPTIONS = ("--trials", 60, "--seed", 4)
 

@@ -43,7 +43,6 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
     "sakai-2007": {
         "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, 1000, OF_2007[:1]),
         "bootstrap": Preset(COUNTED, 1000, OF_2007[:1]),
-        "unpaired": Preset(COUNTED, 1000, OF_2007[:1]),
         "correlate": Preset({"bold": 0.8}, gains=OF_2007),
     },
     "sakai-2017": {

@@ -54,8 +54,6 @@ tukey joint_tests:Tukey pairs carterette2012
     Randomised Tukey HSD test, which controls the family-wise error rate.
 maxt joint_tests:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
-unpaired unpaired:Unpaired pairs sakai2006 voorhees2005
-    Unpaired bootstrap test of all pairs of runs, also of geometric means and areas.
 paired paired:Paired paired smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation_result kendall1938 yilmaz2008 sakai2016

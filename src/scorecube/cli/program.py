@@ -54,7 +54,7 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
 QUESTIONS = {
     "Begin": "demo evaluate import fetch standardise",
     "Which systems lead, and which differ?": "leaderboard board compare gate maxt paired "
-    "bootstrap randomisation tukey unpaired",
+    "bootstrap randomisation tukey",
     "Which metric separates systems, and how large must a difference be?": "swap stability "
     "correlate preferences",
     "How many topics?": "design wcw reliability",

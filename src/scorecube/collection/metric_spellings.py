@@ -31,8 +31,7 @@ SPELLINGS = {
 }
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
 GEOMETRIC = (
-    "a geometric mean is a summary here: type AP{cut}, and then summary geo of swap, stability and "
-    "unpaired"
+    "a geometric mean is a summary here: type AP{cut}, and then summary geo of swap and stability"
 )
 DIFFERENT = {
     "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), "

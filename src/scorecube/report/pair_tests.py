@@ -210,11 +210,6 @@ TESTS = {
         "the pairs that are not yet decided reaches the pair's. Some pair without a "
         "difference is significant with probability alpha (measured at 0.05: 0.05 to 0.11).",
     ),
-    "unpaired": (
-        "Unpaired bootstrap test",
-        "Each run's scores are drawn anew on their own, as if runs had different topics. The "
-        "test is less powerful than the paired one, and serves geometric means and areas.",
-    ),
     "paired": (
         "Classical tests",
         "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair. "

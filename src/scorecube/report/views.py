@@ -188,7 +188,7 @@ class View:
         return self.tables[chosen]
 
 
-PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "unpaired", "paired")
+PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "paired")
 MODULES = {
     "scores": "scores",
     **{entry.name: entry.name for entry in registry.BUILT_IN},

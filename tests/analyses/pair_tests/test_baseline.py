@@ -18,7 +18,6 @@ KINDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "bootstrap": (sc.Bootstrap, {}),
     "bootstrap, count / B": (sc.Bootstrap, {"plus_one": False}),
     "randomisation": (sc.Randomisation, {}),
-    "unpaired": (sc.Unpaired, {}),
     "paired": (sc.Paired, {"margin": 0.05}),
 }
 BY_PAIR = ("p_value", "reached", "t", "equivalence_p_value", "difference_low")
@@ -65,7 +64,7 @@ def test_a_baseline_tests_the_pairs_of_the_last_run(kind: str, position: int) ->
     np.testing.assert_allclose(found["share"].values, found["significant"].values / 6)
 
 
-@pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "unpaired", "paired", "maxt"])
+@pytest.mark.parametrize("kind", ["bootstrap", "randomisation", "paired", "maxt"])
 def test_an_unknown_baseline_is_refused_with_the_nearest_names(kind: str) -> None:
     from scorecube.analyses.registry import load
 

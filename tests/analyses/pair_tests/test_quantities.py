@@ -21,14 +21,13 @@ ALPHAS = (0.05, 0.3)
 MADE: dict[str, tuple[xr.Dataset, Analysis]] = {
     "bootstrap": (CUBE, sc.Bootstrap(alphas=ALPHAS)),
     "baseline": (CUBE, sc.Bootstrap(alphas=ALPHAS, baseline=BASELINE)),
-    "unpaired": (CUBE, sc.Unpaired(alphas=ALPHAS)),
     "tukey": (CUBE, sc.Tukey(alphas=ALPHAS)),
     "maxt": (CUBE, sc.MaxT(alphas=ALPHAS)),
     "paired": (CUBE, sc.Paired(alphas=ALPHAS)),
     "margin": (CUBE, sc.Paired(alphas=ALPHAS, margin=0.1)),
     "margin, baseline": (CUBE, sc.Paired(alphas=ALPHAS, margin=0.1, baseline=BASELINE)),
 }
-ADJUSTED = ("bootstrap", "baseline", "unpaired", "paired", "margin, baseline")
+ADJUSTED = ("bootstrap", "baseline", "paired", "margin, baseline")
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,6 @@ def rankings() -> xr.Dataset:
         ({"workers": 0}, "workers: expected a whole number of at least 1; found 0"),
         ({"workers": "two"}, "workers: expected a whole number of at least 1; found 'two'"),
         ({"block_units": 1.5}, "block_units: expected a whole number of at least 1; found 1.5"),
-        ({"memory": "4GB"}, "memory: expected a whole number of at least 1; found '4GB'"),
     ],
 )  # fmt: skip
 def test_analyse_refuses_other_types(

@@ -206,14 +206,14 @@ def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> s
 
 
 def test_array_jobs_sweep_every_part_once(tmp_path: Path) -> None:
-    command = ["bash", str(FILES / "slurm/parts.sbatch"), "my sweep.toml", "--memory=4GB"]
+    command = ["bash", str(FILES / "slurm/parts.sbatch"), "my sweep.toml"]
     task = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_CPUS_PER_TASK": "4"}
     for parts in (
         {"SLURM_ARRAY_TASK_COUNT": "100"},
         {"SLURM_ARRAY_TASK_COUNT": "2", "PARTS": "100"},
     ):
         said = run_with_stand_in(tmp_path, command, **parts, **task)
-        assert said == "scorecube sweep my sweep.toml --memory=4GB --part 7/100 --workers 4\n"
+        assert said == "scorecube sweep my sweep.toml --part 7/100 --workers 4\n"
     config, job = yaml.safe_load_all((FILES / "kubernetes/job.yaml").read_text())
     (container,) = job["spec"]["template"]["spec"]["containers"]
     for index, number in ((0, 1), (job["spec"]["completions"] - 1, 100)):

@@ -59,7 +59,7 @@ def incoming(dask_worker: Any = None) -> int:
 
 def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     cube = simulate_cube(metrics=("AP", "RR", "nDCG@10"), n_runs=120, seed=5)
-    inputs = make_plan(cube, Swap()).table.nbytes
+    inputs = make_plan(cube, Swap()).table.scores.nbytes
     sizes: list[int] = []
     with open_client(LOCAL, None, 2) as client:
         assert client is not None

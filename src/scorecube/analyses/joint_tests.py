@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.differences import CONFIDENCE
 from scorecube.analyses.few_topics import family_notes
-from scorecube.analyses.maxima import block_bytes, critical_value, maxima_block
+from scorecube.analyses.maxima import critical_value, maxima_block
 from scorecube.analyses.pairs import ResampledTest, alphas_field, baseline_field, plus_one_field
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.single_tests import replicate_rank
@@ -115,9 +115,6 @@ class MaxT(ResampledTest):
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         return maxima_block(table, families_of(table, [self.baseline]), start, stop, means=False)
-
-    def block_bytes(self, table: Table) -> float:
-        return block_bytes(table)
 
     def counts(self, table: Table, totals: Totals) -> Any:
         families = zip(families_of(table, [self.baseline]), totals["reached"], strict=True)

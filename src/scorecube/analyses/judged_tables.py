@@ -59,11 +59,6 @@ class JudgedTables:
     seed: int = 1
 
     @property
-    def nbytes(self) -> int:
-        """Memory of the scores."""
-        return sum(judge.truth.nbytes + judge.judge.nbytes for judge in self.judges)
-
-    @property
     def runs(self) -> tuple[str, ...]:
         """Runs that any judge shares with the truth."""
         return tuple(dict.fromkeys(run for judge in self.judges for run in judge.truth.runs))

@@ -17,7 +17,7 @@ from scorecube.analyses.leaderboard_rows import (
     mean_rows,
     rank_rows,
 )
-from scorecube.analyses.maxima import block_bytes, critical_value, maxima_block
+from scorecube.analyses.maxima import critical_value, maxima_block
 from scorecube.analyses.options import level_field, option_field
 from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.step_down import Family, families_of
@@ -72,9 +72,6 @@ class Leaderboard(Analysis):
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         return maxima_block(table, self.families(table), start, stop, means=True)
-
-    def block_bytes(self, table: Table) -> float:
-        return block_bytes(table)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         values = self.values(table, totals)

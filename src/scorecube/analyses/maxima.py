@@ -115,9 +115,3 @@ def critical_value(largest: FloatArray, alpha: float) -> float:
     """
     rank = math.ceil(round((1 - alpha) * (len(largest) + 1), 9))
     return float(np.sort(largest)[rank - 1]) if rank <= len(largest) else math.nan
-
-
-def block_bytes(table: Table) -> float:
-    """Return the memory of a block."""
-    n_runs, n_units = len(table.runs), table.sizes.size
-    return 8.0 * TRIALS_AT_ONCE * (2 * n_runs + 2 * n_units) + 2.0 * table.nbytes

@@ -370,9 +370,6 @@ class SharedOptions:
         None, "Cluster file, e.g. cluster/processes.yaml."
     )
     scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
-    memory: str | None = option_field(
-        None, "Limit of memory, e.g. 4GB; four fifths of what there is by default."
-    )
     dry_run: bool = option_field(False, "Only report what would be done.")
 
 

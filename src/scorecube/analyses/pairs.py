@@ -26,8 +26,6 @@ from scorecube.collection.schema import read_variables
 from scorecube.errors import BadPlan, counted
 from scorecube.statistics.multiple_testing import METHODS
 
-PAIR_BYTES, VALUE_BYTES = 180, 136
-"""Memory of making the result, for each pair and for each pair and cell; measured."""
 TRIALS = """
     [metric gain pair]
     reached | count/i | trials | trials with a statistic at least as extreme as the observed one
@@ -107,10 +105,6 @@ class PairTest(Analysis):
             labels[names.ADJUSTMENT] = list(METHODS)
         facts = {} if self.baseline is None else {"baseline": self.baseline}
         return table.dataset(self.variables, values, labels, {**facts, **attrs})
-
-    def result_bytes(self, table: Table, combined: float) -> float:
-        of_pair = PAIR_BYTES + VALUE_BYTES * len(table.scores)
-        return float(of_pair * len(self.pairs(table)[0])) + 2.0 * table.nbytes
 
 
 class ResampledTest(PairTest):

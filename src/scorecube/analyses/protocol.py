@@ -129,14 +129,6 @@ class Analysis(ABC):
         """Return whether what must hold between the counts of some units does."""
         return True
 
-    def block_bytes(self, table: Any) -> float:
-        """Return the memory of computing a block."""
-        return 1.5 * float(table.nbytes)
-
-    def result_bytes(self, table: Any, combined: float) -> float:
-        """Return the memory of the result beside the combined parts, which have so many bytes."""
-        return 2.0 * float(table.nbytes) + combined
-
     def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
         raise BadPlan(f"{self.name} draws nothing: there are no samples")

@@ -85,10 +85,6 @@ class SingleTest(ResampledTest):
         unit = table.grid_units / table.sizes.size
         return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
-    def block_bytes(self, table: Table) -> float:
-        rows = table.sizes.size + len(table.runs) + 3 * TILE
-        return 8.0 * table.trials * rows + 4.0 * table.nbytes
-
 
 def squared_t(difference: FloatArray, spread: FloatArray, tie: float) -> FloatArray:
     """Return squared statistics: 0 without a difference, infinite without a spread."""

@@ -80,11 +80,6 @@ class Table:
         """Number of topics."""
         return int(self.sizes.sum())
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the scores."""
-        return int(self.scores.nbytes)
-
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what all blocks need: made by the first that asks for it, in each process."""
         with self.__dict__.setdefault("_lock", RLock()):

@@ -50,12 +50,6 @@ class JudgedRuns(Table):
     measures: tuple[tuple[Metric, FloatArray], ...]
     by_rule: BoolArray
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the scores and the lists."""
-        arrays = (self.scores, *self.lists, self.documents, self.pools.bits)
-        return sum(array.nbytes for array in arrays)
-
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:
         """Score some runs without the documents that only teams left out contributed.
 

@@ -61,11 +61,9 @@ def run_analysis(
     top: Rows to show.
     """
     from scorecube.execute.clusters import choose_cluster, open_executor
-    from scorecube.execute.memory import parse_memory
     from scorecube.storage import exists, open_study
-    from scorecube.workflow.tasks import needs_of_tasks, plan_in_study
+    from scorecube.workflow.tasks import plan_in_study
 
-    memory = None if values["memory"] is None else parse_memory(values["memory"])
     cluster = choose_cluster(values["cluster"], values["scheduler"], values["workers"])
     read_only = values["dry_run"] or not exists(study)
     tasks = plan_in_study(
@@ -78,14 +76,12 @@ def run_analysis(
         **{key: values[key] for key in SELECTION},
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
-    # Before any work: what needs too much memory is refused.
-    needs = needs_of_tasks(pending, 0 if cluster.is_remote else cluster.threads, memory)
     print_notes({subject(task): task.warnings for task in pending})
     if values["dry_run"]:
-        for task, need in zip(pending, needs, strict=True):
+        for task in pending:
             trials = f"{counted(task.plan.trials, 'trial')} " if analysis.resamples else ""
             where = "the cluster" if cluster.is_remote else counted(cluster.threads, "worker")
-            notify(f"{subject(task)}: {trials}on {where}; {need.text()}")
+            notify(f"{subject(task)}: {trials}on {where} (plan {task.plan.digest})")
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
@@ -93,8 +89,7 @@ def run_analysis(
         for task in tasks:
             name = subject(task)
             if task in pending and executor is not None:
-                limited = replace(executor, memory=memory or executor.memory)
-                results[name] = run_task(task, limited)
+                results[name] = run_task(task, executor)
             elif (stored := task.stored()) is not None:
                 digest = task.plan.digest
                 notify(f"{name}: the result is already there (plan {digest}); nothing to do")

@@ -18,7 +18,7 @@ from scorecube.ingest.options import COLLECTION
 SCORES, ADVANCED = "Which scores", "Advanced"
 """Panels of the help, behind the options of a command."""
 PANELS = dict.fromkeys(("collection", *SELECTION), SCORES) | dict.fromkeys(
-    ("workers", "cluster", "scheduler", "memory", "dry_run"), ADVANCED
+    ("workers", "cluster", "scheduler", "dry_run"), ADVANCED
 )
 """Shared option -> panel."""
 
@@ -153,5 +153,4 @@ Metrics = Annotated[Optional[str], _shared(SHARED["metrics"])]
 Workers = Annotated[Optional[int], _shared(SHARED["workers"])]
 Cluster = Annotated[Optional[Path], _shared(SHARED["cluster"])]
 Scheduler = Annotated[Optional[str], _shared(SHARED["scheduler"])]
-Memory = Annotated[Optional[str], _shared(SHARED["memory"])]
 Replace = Annotated[bool, _shared(COLLECTION["replace"])]

@@ -236,8 +236,7 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     if isinstance(error, MemoryError):
         return (
             f"out of memory: {str(error) or 'the machine refused to give more'}; select fewer runs "
-            "or metrics, or limit it with --memory, and run the same command again: stored work "
-            "is kept"
+            "or metrics, and run the same command again: stored work is kept"
         )
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__

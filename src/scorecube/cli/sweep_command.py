@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -32,16 +31,14 @@ def sweep(
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     scheduler: options.Scheduler = None,
-    memory: options.Memory = None,
 ) -> None:
     """Run many analyses of many collections from one file, except those with stored results.
 
     Example: scorecube sweep --init
 
-    Example: scorecube sweep sweep.toml --workers 8 --memory 16GB
+    Example: scorecube sweep sweep.toml --workers 8
     """
     from scorecube.execute.clusters import choose_cluster, open_executor
-    from scorecube.execute.memory import default_memory, parse_memory
     from scorecube.storage import open_study
     from scorecube.workflow.sweep import run_sweep, sources_of, status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
@@ -56,14 +53,14 @@ def sweep(
         echo(f"{settings.study}: {status_of(settings.study, tasks)}")
         return
     usual = settings.settings
-    limit, count_of_workers = memory or usual.get("memory"), workers or usual.get("workers")
+    count_of_workers = workers or usual.get("workers")
     named = cluster or usual.get("cluster")
     study, start = open_study(settings.study, mode="a"), time.monotonic()
-    with open_executor(choose_cluster(named, scheduler, count_of_workers)) as opened:
-        allowed = parse_memory(limit) if limit else opened.memory or default_memory()
-        executor = replace(opened, memory=allowed)
-        with track_progress("sweep", "collections") as progress:
-            outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
+    with (
+        open_executor(choose_cluster(named, scheduler, count_of_workers)) as executor,
+        track_progress("sweep", "collections") as progress,
+    ):
+        outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
     for line in left_out_lines(outcome.left_out):
         notify(line)
     new = sum(result.is_new for result in outcome.stored)

@@ -54,12 +54,12 @@ class Executor:
 
     client: Of a cluster; None for threads of this process.
     workers: Number of blocks at a time.
-    memory: Limit of the memory of this process in bytes; None for four fifths of the machine's.
+    processes: Number of those that share the memory of this machine.
     """
 
     client: Client | None = None
     workers: int = 1
-    memory: int | None = None
+    processes: int = 1
 
 
 CALLING_THREAD = Executor()

@@ -30,7 +30,7 @@ from scorecube.execute.executor import (
     run_items,
     unreported,
 )
-from scorecube.execute.memory import needs_of
+from scorecube.execute.memory import refuse_too_large
 from scorecube.storage import BlockStore
 
 if TYPE_CHECKING:
@@ -73,12 +73,11 @@ def run(
 
     Raises
     ------
-    BadPlan
-        The plan needs more memory than is allowed; the message has both numbers.
+    MemoryError
+        The plan cannot fit in the memory of this machine.
     """
     started, plan, table = time.time(), prepared.plan, prepared.table
-    # Workers of a cluster have limits of their own.
-    needs_of(prepared, 0 if executor.client else executor.workers).check(executor.memory)
+    refuse_too_large(prepared, 0 if executor.client else executor.workers, executor.processes)
     compute = Compute(plan.analysis, table, prepared.declared)
     combined = Combined(compute, prepared.n_units, progress or unreported)
     if blocks is not None:

@@ -50,7 +50,6 @@ LOGGER = logging.getLogger("scorecube")
 BLOCK_UNITS = Option(
     "Trials, or pairs of runs, per block.", name="block_units", type=int | None, minimum=1
 )
-MEMORY = Option("Limit in bytes.", name="memory", type=int | None, minimum=1)
 
 
 def analyse(
@@ -63,7 +62,6 @@ def analyse(
     client: Client | None = None,
     workers: int | None = None,
     block_units: int | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Run an analysis of a cube, or of several, without a study.
@@ -87,8 +85,6 @@ def analyse(
         A `distributed.Client`; None uses local threads, by default one per core.
     block_units
         Trials, or pairs of runs, per block; does not change the result.
-    memory
-        Limit in bytes of the memory of this process; four fifths of the machine's by default.
     progress
         Called with (trials done, trials in total).
 
@@ -117,7 +113,7 @@ def analyse(
         analysis, trials, gains = _as_in_paper(analysis, preset, trials)
     analysis = check_analysis(analysis)
     workers = SHARED["workers"].checked(workers) or default_workers()
-    executor = Executor(client, workers, MEMORY.checked(memory))
+    executor = Executor(client, workers)
     block_units = BLOCK_UNITS.checked(block_units)
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:

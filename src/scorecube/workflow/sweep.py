@@ -27,7 +27,6 @@ from scorecube.analyses.units import cubes_of
 from scorecube.errors import BadPlan, counted, kind_of, option
 from scorecube.execute.clusters import make_spec, open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
-from scorecube.execute.memory import default_memory
 from scorecube.storage import Study, exists, open_study
 from scorecube.workflow.sweep_file import Entry, Source, SweepFile
 from scorecube.workflow.sweep_tasks import Outcome, Stored, SweepTask, compute, n_stored
@@ -47,7 +46,6 @@ def sweep(
     client: Client | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Run many analyses of many collections.
@@ -67,8 +65,6 @@ def sweep(
         Study, or its path, that cubes and results are stored in; by default nothing is kept.
     workers
         Local threads or processes, by default one per core.
-    memory
-        Limit in bytes of the memory of all work; by default four fifths of the machine's memory.
     progress
         Called with numbers of collections: (done, total).
 
@@ -99,7 +95,7 @@ def sweep(
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
     if not chosen:
         raise BadPlan("a sweep needs at least one entry: found none")
-    executor = Executor(client, workers or default_workers(), memory)
+    executor = Executor(client, workers or default_workers())
     with ExitStack() as stack:
         if isinstance(collections, Study | str | os.PathLike):
             study, cubes = collections, {}
@@ -255,7 +251,7 @@ def _side_by_side(
     path: str, tasks: Sequence[SweepTask], executor: Executor, keep: Callable[[Outcome], None]
 ) -> list[SweepTask]:
     """Run whole tasks on workers, and return those for which they lack the memory or the study."""
-    count, returned, memory = executor.workers, list[SweepTask](), None
+    count, returned, processes = executor.workers, list[SweepTask](), 1
 
     def take(position: int, outcome: Outcome) -> None:
         if outcome.elsewhere:
@@ -266,19 +262,18 @@ def _side_by_side(
     with ExitStack() as stack:
         client = executor.client
         if client is None:
-            memory = (executor.memory or default_memory()) // count
-            options = {"n_workers": count, "threads_per_worker": 1}
+            processes, options = count, {"n_workers": count, "threads_per_worker": 1}
             spec = make_spec({"class": "distributed.LocalCluster", "options": options})
             client = stack.enter_context(open_executor(spec)).client
-        run_items(client, partial(compute_there, path, memory=memory), tasks, take)
+        run_items(client, partial(compute_there, path, processes=processes), tasks, take)
     return returned
 
 
-def compute_there(path: str, task: SweepTask, *, memory: int | None) -> Outcome:
-    """Run a task in a worker process, with one thread and its share of the memory."""
+def compute_there(path: str, task: SweepTask, *, processes: int) -> Outcome:
+    """Run a task with one thread in a worker process, one of so many that share the memory."""
     if not exists(path):
         return Outcome(elsewhere=True)
-    return compute(open_study(path, mode="a"), task, Executor(memory=memory))
+    return compute(open_study(path, mode="a"), task, Executor(processes=processes))
 
 
 def status_of(path: str, tasks: Sequence[SweepTask]) -> str:

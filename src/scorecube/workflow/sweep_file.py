@@ -53,7 +53,7 @@ def _declared(kind: Any, *names: str) -> dict[str, Option]:
 
 SETTINGS = {
     **_declared(str, "study", "cluster"),
-    **{key: SHARED[key] for key in ("trials", "seed", "workers", "memory")},
+    **{key: SHARED[key] for key in ("trials", "seed", "workers")},
     **{key: EVALUATE[key] for key in ("metrics", "gains")},
 }
 """Settings at the top of a file."""
@@ -135,7 +135,7 @@ class SweepFile:
     study: Path or URL of the study.
     sources: Of the collections.
     entries: Analyses with their options and collections.
-    settings: Others at the top of the file: cluster, workers, memory.
+    settings: Others at the top of the file: cluster, workers.
     """
 
     study: str

@@ -86,10 +86,9 @@ class Outcome:
             text = f"{type(error).__name__}: {error}"
             if isinstance(error, ScorecubeError):
                 text = error.in_file().removeprefix(f"{collection}: ")
-            lacks_memory = getattr(error, "option", None) == "memory"
-            self.elsewhere |= lacks_memory
-            impossible = isinstance(error, BadPlan | BadName) and not lacks_memory
-            problems = self.left_out if impossible and subject != READING else self.failed
+            self.elsewhere |= isinstance(error, MemoryError)
+            is_impossible = isinstance(error, BadPlan | BadName) and subject != READING
+            problems = self.left_out if is_impossible else self.failed
             problems.append(Problem(collection, subject, text))
 
     def refuse_failures(self, total: int) -> None:

@@ -21,7 +21,6 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
-from scorecube.execute.memory import Needs, needs_of, program_bytes
 from scorecube.execute.run import run
 from scorecube.names import GAIN, SETTING
 from scorecube.storage import Collection, Study, select_disjoint
@@ -133,22 +132,6 @@ class Task:
                     f"{self.study.path}: {name}: its scores were replaced while this command "
                     "ran, so its result is not stored; run the same command again"
                 )
-
-
-def needs_of_tasks(tasks: Sequence[Task], workers: int, memory: int | None = None) -> list[Needs]:
-    """Return what each task needs, before the first of them starts.
-
-    tasks: As from `plan_in_study`.
-    workers: Blocks that are computed at a time in this process; 0 on a cluster.
-    memory: Limit in bytes; None for four fifths of the machine's memory.
-    Raises BadPlan: A task needs more; the message has its collection and both numbers.
-    """
-    program = program_bytes() if tasks else 0.0
-    needs = [needs_of(task.prepared, workers, program) for task in tasks]
-    for task, need in zip(tasks, needs, strict=True):
-        with _naming(f"{task.collection.name}: {task.plan.analysis.name}"):
-            need.check(memory)
-    return needs
 
 
 @contextmanager

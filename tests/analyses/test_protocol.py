@@ -103,11 +103,11 @@ def in_blocks(plan: PreparedPlan, cuts: list[int], seed: int, together: int = 1)
     """Return the result of blocks between cuts that come in a random order, some of them joined."""
     edges = [0, *cuts, plan.n_units]
     intervals = list(pairwise(edges))
-    compute = Compute(plan.plan.analysis, plan.table, plan.declared)
+    compute = Compute(plan.plan.analysis, plan.table)
     blocks = [
         compute(intervals[k]) for k in np.random.default_rng(seed).permutation(len(intervals))
     ]
-    combined = Combined(compute, plan.n_units)
+    combined = Combined(plan.declared, plan.n_units)
     for low in range(0, len(blocks), together):
         combined.add(combine(blocks[low : low + together]))
     totals = totals_of(plan.plan.analysis, plan.table, combined.arrays)

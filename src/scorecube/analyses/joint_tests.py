@@ -51,10 +51,10 @@ class Tukey(ResampledTest):
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         if start == stop:
-            return {"range": Concat(np.empty((len(table.scores), 0)), least=0)}
+            return {"range": Concat(np.empty((len(table.scores), 0)))}
         scores = table.once("by_unit", lambda: np.ascontiguousarray(table.units.transpose(2, 0, 1)))
         ranges = null_ranges(scores, table.key(names.Purpose.RUN_PERMUTATIONS), start, stop)
-        return {"range": Concat(ranges, least=0)}
+        return {"range": Concat(ranges)}
 
     def counts(self, table: Table, totals: Totals) -> Any:
         (first, second), counts = self.pairs(table), []

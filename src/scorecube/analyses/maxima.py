@@ -63,7 +63,7 @@ def maxima_block(
                 place += len(family.first)
             if means:
                 largest_t[cell, here] = largest_of_means(table, cell, counts, sums)
-    blocks: dict[str, Part] = {"reached": Sum(reached, most=1), "largest": Concat(largest)}
+    blocks: dict[str, Part] = {"reached": Sum(reached), "largest": Concat(largest)}
     return blocks | ({"largest_t": Concat(largest_t)} if means else {})
 
 

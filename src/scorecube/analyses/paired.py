@@ -112,7 +112,7 @@ class Paired(PairTest):
                     welch_p_values(x, y) if test == "unpaired" else classical_p_values(test, z)
                     for test in self.tests
                 ]
-        return {"p": Concat(p, least=0, most=1)}
+        return {"p": Concat(p)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         p, (plain, guarded) = totals["p"], differences.differences(table, self.pairs(table))

@@ -87,7 +87,7 @@ class PreparedPlan:
 
     @cached_property
     def declared(self) -> dict[str, Part]:
-        """The parts of an empty block: shapes, dtypes and limits of all blocks."""
+        """The parts of an empty block: shapes and dtypes of all blocks."""
         return block_parts(self.plan.analysis, self.table, 0, 0)
 
 

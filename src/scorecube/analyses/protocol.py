@@ -8,7 +8,6 @@ blocks are computed, and whether they are recorded, is no concern of it.
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -34,27 +33,21 @@ LEFT_OUT = "_left_out"
 
 
 class Sum(NamedTuple):
-    """Integers that are added over units: counts, of which a unit adds least .. most."""
+    """Integers that are added over units: counts."""
 
     array: Array
-    most: float = math.inf
-    least: float = 0
 
 
 class Max(NamedTuple):
-    """Integers of which the largest over units is kept, least .. most."""
+    """Integers of which the largest over units is kept."""
 
     array: Array
-    most: float = math.inf
-    least: float = 0
 
 
 class Concat(NamedTuple):
-    """Numbers of units, least .. most or NaN: one place of the last axis each."""
+    """Numbers of units: one place of the last axis each."""
 
     array: Array
-    most: float = math.inf
-    least: float = -math.inf
 
 
 Part = Sum | Max | Concat
@@ -125,10 +118,6 @@ class Analysis(ABC):
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         """Return the complete result of the combined parts of all blocks."""
 
-    def adds_up(self, table: Any, parts: Arrays, n_units: int) -> bool:
-        """Return whether what must hold between the counts of some units does."""
-        return True
-
     def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
         raise BadPlan(f"{self.name} draws nothing: there are no samples")
@@ -155,8 +144,7 @@ def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[s
     parts = dict(analysis.block(table, start, stop))
     for name, of_groups in _parts_left_out(analysis, table, start, stop).items():
         joined = np.concatenate([part.array.ravel() for part in of_groups])
-        most, least = max(part.most for part in of_groups), min(part.least for part in of_groups)
-        parts[name] = type(of_groups[0])(joined, most, least)
+        parts[name] = type(of_groups[0])(joined)
     return parts
 
 

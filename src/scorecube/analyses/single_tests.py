@@ -55,8 +55,7 @@ class SingleTest(ResampledTest):
                 place = order[low : low + TILE]
                 pairs = first[place], second[place]
                 reached[cell, place] = self.tail(resampled, pairs, ranks, needed[cell])
-        most = table.trials
-        return {"reached": Concat(reached, most, 0), "needed": Max(needed.astype(np.int64))}
+        return {"reached": Concat(reached), "needed": Max(needed.astype(np.int64))}
 
     def sums(self, table: Table, cell: int, drawn: FloatArray) -> FloatArray:
         """Return the sums of scores with how often units are drawn, or their signs, (unit, trial).

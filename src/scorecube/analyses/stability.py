@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Arrays, Part, Sum, Totals
+from scorecube.analyses.protocol import Part, Sum, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import TwoSamples
 from scorecube.collection.run_pairs import pair_labels
@@ -80,9 +80,6 @@ class Stability(TwoSamples):
             "first_better": Sum(better[..., first, second]),
             "second_better": Sum(better[..., second, first]),
         }
-
-    def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
-        return bool((parts["first_better"] + parts["second_better"] <= n_units).all())
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         first, second = totals["first_better"], totals["second_better"]

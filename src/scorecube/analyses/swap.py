@@ -17,7 +17,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import level_field, option_field
-from scorecube.analyses.protocol import Arrays, Concat, Max, Part, Sum, Totals
+from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
@@ -156,18 +156,13 @@ class Swap(TwoSamples):
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
                 same, _, opposite, _ = orders(counted)
                 order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)
-        n_pairs = n_runs * (n_runs - 1) // 2
         return {
-            "counts": Sum(counts, most=n_pairs),
-            "filled": Sum(filled, most=1),
+            "counts": Sum(counts),
+            "filled": Sum(filled),
             "largest": Max(largest),
             "distinct": Sum(distinct),
-            "order": Concat(order, least=-n_pairs, most=n_pairs),
+            "order": Concat(order),
         }
-
-    def adds_up(self, table: Table, parts: Arrays, n_units: int) -> bool:
-        n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
-        return bool((parts["counts"].sum(axis=(2, 3)) == n_units * n_pairs).all())
 
     def drawn(self, table: Table) -> xr.Dataset:
         if self.share == "none":

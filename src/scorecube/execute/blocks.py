@@ -13,7 +13,6 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts
-from scorecube.errors import ClusterFailed
 from scorecube.execute.executor import Progress, unreported
 from scorecube.storage import gaps
 
@@ -29,29 +28,17 @@ class Block(NamedTuple):
     intervals: tuple[Interval, ...]
     parts: Mapping[str, Part]
 
-    @property
-    def arrays(self) -> Arrays:
-        """The arrays of the parts."""
-        return {name: part.array for name, part in self.parts.items()}
-
-    @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return sum(stop - start for start, stop in self.intervals)
-
 
 @dataclass(frozen=True, eq=False)
 class Compute:
     """The function that computes the blocks of a plan, on any thread or worker.
 
     analysis, table: Of the plan.
-    declared: The parts of an empty block: shapes, dtypes and limits.
     blocks: Where blocks are recorded; None for nowhere.
     """
 
     analysis: Analysis
     table: Any
-    declared: Mapping[str, Part]
     blocks: BlockStore | None = None
 
     def __call__(self, interval: Interval) -> Block:
@@ -59,58 +46,31 @@ class Compute:
         with one_blas_thread():
             block = Block((interval,), block_parts(self.analysis, self.table, *interval))
         if self.blocks is not None:
-            self.check(block)
-            self.blocks.record(*interval, block.arrays)
+            self.blocks.record(*interval, arrays_of(block))
         return block
-
-    def check(self, block: Block, made: str = "computed") -> None:
-        """Refuse what no computation returns: another process sent it, or a record was changed.
-
-        Raises
-        ------
-        ClusterFailed
-            Other arrays than declared, values out of their limits, counts that do not add up.
-        """
-        if problem := self._problem(block):
-            start, stop = block.intervals[0][0], block.intervals[-1][-1]
-            raise ClusterFailed(
-                f"{self.analysis.name}: the block of the {self.analysis.unit} {start} to {stop} "
-                f"that was {made} has {problem}; nothing of it is stored. Find the machine that "
-                "computes wrongly, and compute in another study to use no recorded block"
-            )
-
-    def _problem(self, block: Block) -> str:
-        arrays, impossible = block.arrays, []
-        for name, part in self.declared.items():
-            shape = _shape(part, block.n_units)
-            array = arrays.get(name)
-            if array is None or (array.shape, array.dtype) != (shape, part.array.dtype):
-                return f"other arrays than it should ({name})"
-            times = block.n_units if isinstance(part, Sum) else 1
-            if ((array < part.least * times) | (array > part.most * times)).any():
-                impossible.append(name)
-        if impossible:
-            return f"values of {', '.join(impossible)} that cannot be"
-        adds_up = self.analysis.adds_up(self.table, arrays, block.n_units)
-        return "" if adds_up else "counts that do not add up"
 
 
 class Combined:
     """The combined parts of the blocks of a plan, and the intervals of units that are done.
 
-    compute: Computes blocks.
+    declared: The parts of an empty block.
     n_units: Of the plan.
     progress: Takes the number of units that are done, and of all.
     """
 
-    def __init__(self, compute: Compute, n_units: int, progress: Progress = unreported) -> None:
-        self.compute, self.n_units, self.progress = compute, n_units, progress
+    def __init__(
+        self, declared: Mapping[str, Part], n_units: int, progress: Progress = unreported
+    ) -> None:
+        self.n_units, self.progress = n_units, progress
         self.done: list[Interval] = []
         self.arrays: Arrays = {}
-        for name, part in compute.declared.items():
-            if not isinstance(part, Concat) and part.array.dtype.kind not in "iu":
+        for name, part in declared.items():
+            shape = part.array.shape
+            if isinstance(part, Concat):
+                shape = (*shape[:-1], n_units)
+            elif part.array.dtype.kind not in "iu":
                 raise TypeError(f"{name} is {part.array.dtype}: only integers are summed exactly")
-            self.arrays[name] = np.zeros(_shape(part, n_units), part.array.dtype)
+            self.arrays[name] = np.zeros(shape, part.array.dtype)
 
     @property
     def n_left(self) -> int:
@@ -121,28 +81,27 @@ class Combined:
         """Return intervals of at most so many units that cover what is not done."""
         return gaps(sorted(self.done), self.n_units, longest or max(self.n_units, 1))
 
-    def take(self, block: Block, made: str = "computed") -> None:
-        """Add a block, and note its units."""
-        self.add(block, made)
-        self.note(*block.intervals)
-
     def note(self, *intervals: Interval) -> None:
         """Note that intervals are done."""
         self.done += intervals
         self.progress(self.n_units - self.n_left, self.n_units)
 
-    def add(self, block: Block, made: str = "computed") -> None:
-        """Add a block that `Compute.check` does not refuse."""
-        self.compute.check(block, made)
-        for name, total in self.arrays.items():
-            part, array = self.compute.declared[name], block.parts[name].array
+    def add(self, block: Block) -> None:
+        """Add the parts of a block."""
+        for name, part in block.parts.items():
+            total = self.arrays[name]
             if isinstance(part, Concat):
                 place = np.concatenate([np.arange(*interval) for interval in block.intervals])
-                total[..., place] = array
+                total[..., place] = part.array
             elif isinstance(part, Sum):
-                total += array
+                total += part.array
             else:
-                np.maximum(total, array, out=total)
+                np.maximum(total, part.array, out=total)
+
+
+def arrays_of(block: Block) -> Arrays:
+    """Return the arrays of the parts of a block."""
+    return {name: part.array for name, part in block.parts.items()}
 
 
 def combine(blocks: Sequence[Block]) -> Block:
@@ -154,13 +113,8 @@ def combine(blocks: Sequence[Block]) -> Block:
             array = np.concatenate(arrays, axis=-1)
         else:
             array = np.asarray(reduce(np.add if isinstance(part, Sum) else np.maximum, arrays))
-        joined[name] = part._replace(array=array)
+        joined[name] = type(part)(array)
     return Block(tuple(interval for block in blocks for interval in block.intervals), joined)
-
-
-def _shape(part: Part, n_units: int) -> tuple[int, ...]:
-    shape = part.array.shape
-    return (*shape[:-1], n_units) if isinstance(part, Concat) else shape
 
 
 _LOCK, _LIMITS = Lock(), list[Any]()

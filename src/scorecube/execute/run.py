@@ -20,7 +20,7 @@ from scorecube import names
 from scorecube.analyses.options import doubts_of
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.analyses.protocol import totals_of
-from scorecube.execute.blocks import Block, Combined, Compute, Interval, combine
+from scorecube.execute.blocks import Block, Combined, Compute, Interval, arrays_of, combine
 from scorecube.execute.executor import (
     CALLING_THREAD,
     Executor,
@@ -40,8 +40,7 @@ LOGGER = logging.getLogger("scorecube")
 BLOCK_SECONDS = 0.5
 """Long compared with scheduling and recording a block, short compared with a run."""
 INLINE_SECONDS = 0.4
-"""Shorter work is one block, without a scheduler and without records: importing dask takes as
-long."""
+"""Shorter work is one block, without a scheduler, whose import takes as long, and records."""
 TIMED_SECONDS = 0.05
 """A block that takes so long is timed well enough."""
 LONG_SECONDS = 0.25
@@ -70,42 +69,35 @@ def run(
     blocks: Where blocks are recorded, and read if they are recorded already; None for nowhere.
     block_units: Units (trials, or pairs of runs) per block; None to choose by timing the first.
     progress: Called with (units done, units in total), before the first block and after each.
-
-    Raises
-    ------
-    MemoryError
-        The plan cannot fit in the memory of this machine.
+    Raises MemoryError: The plan cannot fit in the memory of this machine.
     """
     started, plan, table = time.time(), prepared.plan, prepared.table
+    # Workers of a cluster have limits of their own.
     refuse_too_large(prepared, 0 if executor.client else executor.workers, executor.processes)
-    compute = Compute(plan.analysis, table, prepared.declared)
-    combined = Combined(compute, prepared.n_units, progress or unreported)
+    compute = Compute(plan.analysis, table)
+    combined = Combined(prepared.declared, prepared.n_units, progress or unreported)
     if blocks is not None:
-        _add_recorded(combined, blocks)
+        for interval, arrays in blocks.valid_blocks(prepared.declared, prepared.n_units):
+            parts = {name: type(prepared.declared[name])(array) for name, array in arrays.items()}
+            combined.add(Block((interval,), parts))
+            combined.done.append(interval)
     combined.note()
     if combined.done and block_units is None:  # as long as those that are recorded
         block_units = max(stop - start for start, stop in combined.done)
     if block_units is None and combined.n_left:
-        timing = time_first_blocks(combined)
-        if timing.seconds(combined.n_left) <= INLINE_SECONDS:
+        timing = time_first_blocks(compute, combined)
+        if timing.fixed + timing.unit * combined.n_left <= INLINE_SECONDS:
             for interval in combined.gaps():  # short work is faster to repeat than to record
-                combined.take(compute(interval))
+                combined.add(compute(interval))
+                combined.note(interval)
         length = timing.length(combined.n_left, executor.workers)
         block_units = blocks.length(length) if blocks and combined.n_left else length
     if pending := combined.gaps(block_units):
-        _compute(combined, pending, executor, blocks)
+        _compute(compute, combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, table, combined.arrays)
     result = plan.analysis.result(table, totals)
     result.attrs |= provenance(prepared, started)
     return result
-
-
-def _add_recorded(combined: Combined, blocks: BlockStore) -> None:
-    declared = combined.compute.declared
-    for interval, arrays in blocks.valid_blocks(declared, combined.n_units):
-        parts = {name: declared[name]._replace(array=array) for name, array in arrays.items()}
-        combined.add(Block((interval,), parts), "recorded")
-        combined.done.append(interval)
 
 
 class Timing(NamedTuple):
@@ -114,28 +106,23 @@ class Timing(NamedTuple):
     unit: float
     fixed: float = 0.0
 
-    def seconds(self, n_units: int) -> float:
-        """Return the seconds of a block of all units."""
-        return self.fixed + self.unit * n_units
-
     def length(self, n_units: int, workers: int) -> int:
         """Return the units of a block, of so many that are left for so many workers."""
-        work = self.unit * n_units
-        target = max(BLOCK_SECONDS, FIXED_SHARE * self.fixed, work / MOST_BLOCKS)
+        target = max(BLOCK_SECONDS, FIXED_SHARE * self.fixed, self.unit * n_units / MOST_BLOCKS)
         shared = math.ceil(n_units / (MIN_BLOCKS_PER_WORKER * workers))
         least = min(max(self.fixed, TIMED_SECONDS) / self.unit, math.ceil(n_units / workers))
         return max(1, int(least), min(int(target / self.unit), shared))
 
 
-def time_first_blocks(combined: Combined) -> Timing:
+def time_first_blocks(compute: Compute, combined: Combined) -> Timing:
     """Compute the first units of the first gap, and return how long others take."""
     timings: list[tuple[int, float]] = []
     (start, stop), length = combined.gaps()[0], 1
     while start < stop:
         begin, length = time.perf_counter(), min(length, stop - start)
-        block = combined.compute((start, start + length))
+        combined.add(compute((start, start + length)))
         timings.append((length, time.perf_counter() - begin))
-        combined.take(block)
+        combined.note((start, start + length))
         start += length
         timed = timings[1:]  # the first block loads or compiles kernels
         if len(timed) > 1 and timed[-1][1] >= TIMED_SECONDS:
@@ -150,26 +137,30 @@ def time_first_blocks(combined: Combined) -> Timing:
 
 
 def _compute(
-    combined: Combined, pending: Sequence[Interval], executor: Executor, blocks: BlockStore | None
+    compute: Compute,
+    combined: Combined,
+    pending: Sequence[Interval],
+    executor: Executor,
+    blocks: BlockStore | None,
 ) -> None:
     """Compute blocks; they are recorded where they are computed, if that process sees the study."""
-    client, name = executor.client, combined.compute.analysis.name
-    function = replace(combined.compute, blocks=blocks)
+    client, name = executor.client, compute.analysis.name
+    recording = replace(compute, blocks=blocks)
     if client is not None and (blocks is None or _is_visible(client, blocks)):
         # Workers combine the blocks: the totals alone come here.
         def on_done(position: int) -> None:
             combined.note(pending[position])
 
-        combined.add(reduce_items(client, function, pending, combine, on_done, name=name))
+        combined.add(reduce_items(client, recording, pending, combine, on_done, name=name))
         return
 
     def on_block(position: int, block: Block) -> None:
         combined.add(block)
         if client is not None and blocks is not None:
-            blocks.record(*pending[position], block.arrays)
+            blocks.record(*pending[position], arrays_of(block))
         combined.note(pending[position])
 
-    there = function if client is None else combined.compute
+    there = recording if client is None else compute
     run_items(client, there, pending, on_block, workers=executor.workers, name=name)
 
 

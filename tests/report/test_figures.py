@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 import scorecube as sc
 from scorecube.errors import BadPlan
@@ -44,12 +42,6 @@ def test_words_and_numbers_of_a_picture_reach_the_page(result: xr.Dataset, kind:
     assert texts(picture(figure, "d")) == texts(raw.getvalue()) != []
 
 
-def test_numbers_to_be_read_keep_their_decimals() -> None:
-    figure = Figure()
-    figure.add_subplot().set_xticks([0.0, 1.0], ["0.025", "1.00375"])
-    assert {"0.025", "1.00375"} <= set(texts(picture(figure, "d")))
-
-
 @pytest.mark.parametrize("analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap()])
 def test_a_figure_of_one_panel_is_drawn_into_given_axes(analysis: object) -> None:
     cube = simulate_cube(n_runs=4, seed=2, metrics=("AP", "RR"))
@@ -72,8 +64,9 @@ def test_the_first_metric_is_drawn_and_others_where_they_are_named() -> None:
     title = sc.figure(result).get_suptitle()
     assert "AP" in title
     assert "RR" not in title
-    parts = sc.figure(result, metrics=["RR", "AP"]).subfigs
-    assert [part.get_suptitle().split()[0] for part in parts] == ["RR,", "AP,"]
+    assert sc.figure(result, metrics=["RR"]).get_suptitle().startswith("RR,")
+    with pytest.raises(BadPlan, match="about one metric"):
+        sc.figure(result, metrics=["RR", "AP"])
 
 
 def test_a_figure_is_at_most_a_page_high_and_says_what_it_leaves_out() -> None:
@@ -84,14 +77,6 @@ def test_a_figure_is_at_most_a_page_high_and_says_what_it_leaves_out() -> None:
     assert drawn.get_size_inches()[1] <= PAGE_HEIGHT
     assert "the first 60 of 70 runs" in drawn.get_suptitle()
     assert len(drawn.axes[0].get_yticks()) == 60
-
-
-def test_a_figure_of_some_metrics_of_a_correlation(tmp_path: Path) -> None:
-    cube = simulate_cube(n_runs=6, metrics=("AP", "RR", "nDCG@10"))
-    result = sc.analyse(cube, sc.Correlation(), trials=30, seed=1)
-    labels = {text.get_text() for text in sc.figure(result, metrics=["AP", "RR"]).findobj(Text)}
-    assert {"AP", "RR"} <= labels
-    assert "nDCG@10" not in labels
 
 
 def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
@@ -105,29 +90,6 @@ def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
     with pytest.raises(BadPlan, match="expected matplotlib Axes, found Figure"):
         sc.figure(result, ax=Figure())
     assert len(sc.figure(result).axes) == 1
-
-
-def test_several_sizes_are_drawn_against_size() -> None:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
-    several = sc.analyse(cube, sc.Swap(size=(5, 10, 15)), trials=200, seed=1).assign_attrs(
-        collection="c"
-    )
-    required, first, second = sc.figure(several).axes[:3]
-    for metric, line in zip(("AP", "RR"), required.get_lines(), strict=True):
-        expected = (
-            several["required_difference"].sel(metric=metric, confidence=0.95).isel(gain=0).values
-        )
-        np.testing.assert_array_equal(line.get_ydata(), expected)
-    rates = several["swap_rate"].isel(gain=0)
-    for metric, axes in (("AP", first), ("RR", second)):
-        assert axes.get_yscale() == "log"
-        assert axes.get_lines()
-        for line in axes.get_lines():
-            assert list(line.get_xdata()) == [5, 10, 15]
-            at = np.isclose(several["lower"], float(str(line.get_label())))
-            rate = rates.sel(metric=metric).isel(bin=np.flatnonzero(at)[0]).values
-            np.testing.assert_array_equal(line.get_ydata(), np.where(rate > 0, rate, np.nan))
-    assert "<svg" in picture(sc.figure(several), "d")
 
 
 def test_errors_and_ties_are_those_of_the_table() -> None:

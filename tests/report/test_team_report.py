@@ -15,7 +15,6 @@ from scorecube.analyses.designs import design_of_cube
 from scorecube.analyses.teams import Teams
 from scorecube.collection.rankings import with_rankings
 from scorecube.report.drawing import drawn
-from scorecube.report.page_parts import picture
 from scorecube.report.results import answers
 from scorecube.report.teams import leave_out_panels
 from scorecube.report.views import view_of
@@ -67,18 +66,6 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
             line = next(line for line in by_topics.get_lines() if line.get_label() == metric)
             np.testing.assert_array_equal(line.get_xdata(), [50, 20, 10])
             np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].sel(leave=0))
-
-
-def test_equal_figures_are_equal_pictures(result: xr.Dataset) -> None:
-    assert picture(sc.figure(result), "d") == picture(sc.figure(result), "d")
-
-
-def test_two_teams_leave_one_run_without_an_order() -> None:
-    rankings = simulate_rankings(n_runs=2, n_teams=2, depth=40, seed=3)
-    cube = with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
-    lone = sc.analyse(cube, Teams(), trials=1, seed=1).assign_attrs(collection="c")
-    assert picture(sc.figure(lone), "d")
-    assert all(len(sc.table(lone, name)) for name in ("variance", "absent"))
 
 
 def designs(study: Study) -> dict[str, xr.Dataset]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from scorecube.errors import counted
 from scorecube.report.tables import COLLECTION, Table, where
 from scorecube.report.views import AGREEMENT, Answer, View
 
-WIDTH, LEGEND_COLUMNS = 7.2, 4
 _COLUMNS = (
     "tau topics_low topics_high spearman tau_b tau_ap tau_low tau_high exceeds_one z p_value "
     "p_exact n_runs tied_pairs concordant discordant bold=marked"
@@ -39,8 +38,6 @@ GAINS = Table(
     brief=f"metric gain {_TAU}",
 )
 """Every metric at other gain settings against the first (Sakai 2007, Table 5; Sakai 2004, b)."""
-CURVES = Table("gain metric system", "metric gain system run=sorted_run mean=sorted_mean")
-"""Means of the runs sorted by the first metric (Sakai 2004, Figures 4 to 7)."""
 SWOPS = Table("gain metric", "metric gain sorted_by swops n_runs")
 """How often a metric rises between neighbours in that order (Sakai 2004: a "swop")."""
 
@@ -92,68 +89,22 @@ def compared_metrics(result: xr.Dataset) -> pd.DataFrame:
 
 
 def figure(canvas: Any, result: xr.Dataset) -> None:
-    """Matrix of tau, and the means of the runs in the order of the first metric below.
+    """Means of the runs sorted by the first metric, a curve a metric (Sakai 2004, Figures 4-7).
 
-    In axes of the caller only the means (Sakai 2004, Figures 4-7).
+    The legend counts the swops of each curve.
     """
     from scorecube.report.drawing import title_of
 
-    metrics, compared = labels_of(result, names.METRIC), compared_metrics(result)
-    if canvas.in_axes or compared.empty:
-        axes = canvas.panel((WIDTH, 3.0))
-        draw_means(canvas, axes, result)
-        axes.set_title(title_of(result))
-        axes.legend(fontsize=8)
-        return
-    height = 1.1 + max(0.32 * len(metrics), 0.8)
-    below = 3.0 + 0.17 * -(-len(metrics) // LEGEND_COLUMNS)
-    upper, lower = canvas.figure((WIDTH, height + below)).subfigures(
-        2, 1, height_ratios=[height, below]
-    )
-    draw_matrix(upper.add_subplot(), compared, metrics)
-    draw_means(canvas, lower.add_subplot(), result)
-    lower.legend(loc="outside lower left", fontsize=7.5, ncols=LEGEND_COLUMNS, labelspacing=0.3)
-    canvas.name(result)
-
-
-def draw_matrix(axes: Any, compared: pd.DataFrame, metrics: Sequence[str]) -> None:
-    """Draw the lower triangle of correlations of metrics: colours, and the numbers."""
-    n = len(metrics)
-    shown = np.full((n - 1, n - 1), np.nan)
-    for row in compared.to_dict("records"):
-        column, place = sorted(metrics.index(row[f"metric_{end}"]) for end in "ab")
-        shown[place - 1, column] = row["tau"]
-    lowest = np.floor(10 * min(float(np.nanmin(shown)), 0.9)) / 10
-    ends = {"vmin": lowest - 0.1, "vmax": 1.25}
-    axes.imshow(shown, cmap="Blues", aspect="auto", interpolation="none", **ends)
-    size = min(9.0, 62.0 / max(n - 1, 1) + 3.0)
-    for (i, j), value in np.ndenumerate(shown):
-        if np.isfinite(value):
-            dark = (value - lowest + 0.1) / (1.35 - lowest) > 0.55
-            text = (f"{value:.3f}" if n <= 14 else f"{value:.2f}").replace("0.", ".", 1)
-            style = {"fontsize": size, "color": "white" if dark else "0.1"}
-            axes.text(j, i, text, ha="center", va="center", **style)
-    long = max(map(len, metrics), default=0) * (n - 1) > 60
-    turned = {"rotation": 40, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
-    axes.set_xticks(range(n - 1), metrics[:-1], **turned, rotation_mode="anchor")
-    axes.set_yticks(range(n - 1), metrics[1:])
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_xlim(-0.5, max(n - 1, 5) - 0.5)  # cells are not too large for few metrics
-    axes.text(1.0, 1.0, "Kendall's tau", transform=axes.transAxes, ha="right", va="top")
-
-
-def draw_means(canvas: Any, axes: Any, result: xr.Dataset) -> None:
-    """Draw a curve a metric over the runs sorted by the first; the legend counts its swops."""
+    axes, metrics = canvas.panel(), labels_of(result, names.METRIC)
     means, rises = (result[name].isel({names.GAIN: 0}) for name in ("sorted_mean", "swops"))
-    systems, metrics = means[names.SYSTEM].values, labels_of(result, names.METRIC)
+    systems = means[names.SYSTEM].values
     for k, metric in enumerate(metrics):
         swops = f", {counted(int(rises.sel(metric=metric)), 'swop')}" if k else ""
         style = canvas.curve(k) | {"marker": "." if len(systems) <= 50 else None}
         axes.plot(systems, means.sel(metric=metric), label=f"{metric}{swops}", **style)
-    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score")
+    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score", title=title_of(result))
     axes.set(xlim=(0.5, len(systems) + 0.5), ylim=(min(0.0, float(np.nanmin(means))), None))
+    canvas.legend_outside(axes, "lower left", 4)
 
 
 VIEW = View(
@@ -163,7 +114,6 @@ VIEW = View(
         "metrics": METRICS,
         "triangle": Table("gain metric", "", make=triangle),
         "gains": GAINS,
-        "curves": CURVES,
         "swops": SWOPS,
     },
     shown=("metrics", "gains"),
@@ -175,6 +125,5 @@ VIEW = View(
     answers={AGREEMENT: answers},
     title=title,
     figure=figure,
-    reads="Tau of all pairs of metrics; means of the runs in the order of the first metric, with "
-    "swops.",
+    reads="Means of the runs in the order of the first metric, with swops.",
 )

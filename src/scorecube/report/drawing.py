@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
@@ -13,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib import colormaps, rc_context
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import LogFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
@@ -55,8 +54,6 @@ DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1))
 FIGURE_SIZE = (7.2, 4.2)
 PAGE_HEIGHT, MOST_ROWS = 9.5, 60
 """Inches, and rows with names, of a printed page."""
-MOST_BARS, ROW_HEIGHT = 8, 0.135
-"""Collections with bars, and inches of a row of dots of more."""
 HATCHES = ("", "////", "....", "xxxx")
 LONGEST, LONGEST_TITLE = 30, 98
 """Characters of a label, and of a line of a title."""
@@ -66,7 +63,6 @@ LABELLED = tuple(
     f"{dim}{end}" for dim in (names.METRIC, names.GAIN, names.RUN) for end in ("", "_a", "_b")
 )
 FORMATS = (".png", ".svg", ".pdf")
-MISSING = re.compile(r"Glyph (\d+) .*missing from font")
 
 
 class Canvas:
@@ -75,13 +71,10 @@ class Canvas:
     place: The axes or the part; None for a new figure.
     analysis: That is drawn.
     top: Rows with names; None for as many as a page has room for.
-    n_parts: Parts of the page.
     Raises BadPlan: A place that is not of matplotlib.
     """
 
-    def __init__(
-        self, place: Any = None, analysis: str = "", top: int | None = None, n_parts: int = 1
-    ) -> None:
+    def __init__(self, place: Any = None, analysis: str = "", top: int | None = None) -> None:
         if place is not None and not isinstance(place, Axes | SubFigure):
             raise BadPlan(
                 f"{option('ax')}: expected matplotlib Axes, found {type(place).__name__}",
@@ -89,7 +82,7 @@ class Canvas:
             )
         self._place: Any = place
         self._analysis, self._top = analysis, top
-        self._most_rows = top or MOST_ROWS // n_parts
+        self._most_rows = top or MOST_ROWS
         self.in_axes = isinstance(place, Axes)
         self.first = 0
         """Number of curves that stand there before."""
@@ -134,14 +127,6 @@ class Canvas:
         axes: Axes = self._place
         return axes
 
-    def grid(self, number: int, columns: int, size: tuple[float, float]) -> list[Axes]:
-        """Return panels of a new figure, row by row, in at most so many columns."""
-        columns = min(columns, number)
-        grid = self.figure(size).subplots(-(-number // columns), columns, squeeze=False)
-        for axes in grid.flat[number:]:
-            axes.set_axis_off()
-        return list(grid.flat[:number])
-
     def curve(self, k: int, size: float = 0.0, width: float = 1.2) -> dict[str, Any]:
         """Return the style of the curve of a metric by its number; with a marker of some size."""
         place = self.first + k
@@ -155,14 +140,13 @@ class Canvas:
         """Write collection and conditions above all panels."""
         self.drawn.suptitle(title_of(result, *words), **ABOVE)
 
-    def legend_outside(self, axes: Axes, place: str, columns: int = 1, **style: Any) -> None:
+    def legend_outside(self, axes: Axes, place: str, columns: int = 1) -> None:
         """Add a legend outside of the axes of a new figure; inside of axes of the caller."""
         if self.in_axes:
             axes.legend(ncols=columns, fontsize=8)
             return
         entries: Any = axes.get_legend_handles_labels()
-        style = {"fontsize": 8, **style}
-        self.drawn.legend(*entries, loc=f"outside {place}", ncols=columns, **style)
+        self.drawn.legend(*entries, loc=f"outside {place}", ncols=columns, fontsize=8)
 
 
 class ShownFigure(Figure):
@@ -204,23 +188,10 @@ def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int 
     axis.set_major_locator(MaxNLocator(most, integer=whole, min_n_ticks=fewest))
 
 
-def shades(count: int) -> list[Any]:
-    """Return colours for an ordered quantity, from dark to light."""
-    return list(colormaps["viridis"](np.linspace(0, 0.75, count)))
-
-
-class LogLabels(LogFormatter):
-    """Labels of a logarithmic axis as plain numbers; matplotlib's own are formulas."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the label of a tick; empty for those that matplotlib leaves out."""
-        return f"{x:g}" if super().__call__(x, pos) else ""
-
-
 def plain_log_labels(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers."""
-    axis.set_major_formatter(LogLabels())
-    axis.set_minor_formatter(LogLabels(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+    """Label a logarithmic axis with plain numbers; matplotlib's own are formulas."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def figure_label(text: str, most: int = LONGEST) -> str:
@@ -246,10 +217,8 @@ def figure_labels(labels: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def with_figure_labels(
-    results: Sequence[xr.Dataset], gain: str | None = None
-) -> tuple[list[xr.Dataset], str | None]:
-    """Return results, and one of their gain settings, with the labels that figures show."""
+def with_figure_labels(results: Sequence[xr.Dataset]) -> list[xr.Dataset]:
+    """Return results with the labels that figures show."""
     coords = [name for name in LABELLED if name in results[0].coords and results[0][name].ndim == 1]
     texts = figure_labels(
         label for name in coords for result in results for label in labels_of(result, name)
@@ -263,56 +232,36 @@ def with_figure_labels(
         known = [key for key in (COLLECTION, "baseline") if key in result.attrs]
         attrs = {key: figure_label(str(result.attrs[key])) for key in known}
         shown.append(result.assign_coords(labels).assign_attrs(attrs))
-    return shown, None if gain is None else texts.get(gain, gain)
+    return shown
 
 
 def shares_by_collection(
     canvas: Canvas, frame: pd.DataFrame, metrics: Iterable[str], label: str
 ) -> None:
-    """Draw the share of each metric in each collection in percent: bars, dots of many."""
+    """Draw the share of each metric in each collection in percent as bars."""
     collections = list(dict.fromkeys(frame[COLLECTION]))
-    many, more = len(collections) > MOST_BARS, len(collections) - canvas.most_rows
-    if more > 0:
-        collections = collections[: canvas.most_rows]
-        label = f"{label}; {more} further collections"
-    height = 1.2 + ROW_HEIGHT * len(collections) if many else 0.0
-    axes = canvas.figure((FIGURE_SIZE[0], max(FIGURE_SIZE[1], height))).add_subplot()
+    axes = canvas.figure(FIGURE_SIZE).add_subplot()
     places, shown = np.arange(len(collections)), [*dict.fromkeys(metrics)]
     width = 0.8 / max(len(shown), 4)
     for k, metric in enumerate(shown):
         rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
         shares = 100 * rows["share"].reindex(collections).to_numpy(float)
-        style: dict[str, Any] = {**canvas.curve(k, 4.5), "linestyle": "none"}
-        if many:
-            axes.plot(shares, places, **style, label=metric)
-            continue
         left = places + (k - (len(shown) - 1) / 2) * width
-        style = {"color": style["color"], "edgecolor": "white", "linewidth": 0}
-        hatch = HATCHES[k // len(COLOURS) % len(HATCHES)]
-        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, hatch=hatch, **style)
-    if many:
-        axes.set_yticks(places, collections, fontsize=7)
-        axes.set_ylim(len(collections) - 0.4, -0.6)
-        axes.set_xlabel(label.replace("\n", " "))
-    else:
-        axes.set_xticks(places, collections)
-        axes.grid(axis="x", visible=False)
-        axes.set_ylabel(label)
+        style: dict[str, Any] = {"color": canvas.curve(k)["color"], "edgecolor": "white"}
+        style |= {"hatch": HATCHES[k // len(COLOURS) % len(HATCHES)], "linewidth": 0}
+        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, **style)
+    turned = 90 if sum(map(len, collections)) > LONGEST_TITLE else 0
+    axes.set_xticks(places, collections, rotation=turned)
+    axes.grid(axis="x", visible=False)
+    axes.set_ylabel(label)
     columns = max(1, min(6, 84 // (max(map(len, shown), default=0) + 6)))
     canvas.drawn.legend(ncols=columns, loc="outside lower left")
 
 
-def save_figure(figure: Figure, path: Path) -> list[str]:
-    """Write a figure, by the suffix of the file; return notes on characters without a glyph."""
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure into a file, by its suffix."""
     check_figure_path(path)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        write_file(path, drawn_bytes(figure, path.suffix.lower()[1:], dpi=150))
-    found = [MISSING.match(str(warning.message)) for warning in caught]
-    missing = "".join(dict.fromkeys(chr(int(match[1])) for match in found if match))[:10]
-    if not missing:
-        return []
-    return [f"the font lacks {missing}, which the file shows as boxes; .svg keeps them as text"]
+    write_file(path, drawn_bytes(figure, path.suffix.lower()[1:], dpi=150))
 
 
 def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
@@ -320,8 +269,8 @@ def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
     file = io.BytesIO()
     dateless: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font lacks some, which are shown as boxes
         if form == "svg":  # `savefig` draws twice
-            warnings.filterwarnings("ignore", "Glyph")  # texts stay texts
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(file, metadata=dateless[form])
         else:

@@ -16,8 +16,6 @@ from scorecube.report.results import labelled
 from scorecube.report.tables import Table
 from scorecube.report.views import JUDGES, Answer, View
 
-MOST_JUDGES = 30
-"""In one figure."""
 AGREEMENT = Table(
     "metric gain judge",
     "truth judge metric gain tau tau_low tau_high tau_ap n_runs=n_common_runs agree neither "
@@ -45,13 +43,6 @@ CORRECTED = Table(
     only="corrected",
 )
 """Corrected means of runs by number of topics with labels of the truth."""
-RUNS = Table(
-    "judge metric gain run",
-    "truth judge metric gain run bias=run_bias bias_low=run_bias_low bias_high=run_bias_high "
-    "collection=truth",
-    only="run_bias",
-)
-"""Mean of each run under each judge less that under the truth: does a judge favour a team?"""
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -79,30 +70,26 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], *numbers, ".4f", ", ".join(words), "tau with the truth")
 
 
-def judge_panels(canvas: Any, result: xr.Dataset) -> None:
-    """Tau of each judge with its limits; a panel a metric."""
-    from scorecube.report.drawing import COLOURS, FIGURE_SIZE
+def tau_by_judge(canvas: Any, result: xr.Dataset) -> None:
+    """Tau of each judge with its limits, by the first metric."""
+    from scorecube.report.drawing import COLOURS, FIGURE_SIZE, title_of
 
-    cells, metrics = result.isel(gain=0), labels_of(result, names.METRIC)[:4]
-    height = 1.6 + 0.16 * min(result.sizes[names.JUDGE], MOST_JUDGES)
-    figure = canvas.figure((FIGURE_SIZE[0], 0.6 + height * len(metrics)))
-    panels = figure.subplots(len(metrics), 1, squeeze=False)[:, 0]
-    for axes, metric in zip(panels, metrics, strict=True):
-        at = cells.sel({names.METRIC: metric})
-        order = np.argsort(-at["tau"].values, kind="stable")[:MOST_JUDGES]
-        places = np.arange(len(order))
-        ends = (at[f"tau_{end}"].values[order] for end in ("low", "high"))
-        axes.hlines(places, *ends, color="0.6", linewidth=2)
-        axes.plot(at["tau"].values[order], places, "o", color=COLOURS[0], markersize=4)
-        axes.set_yticks(places, [labels_of(at, names.JUDGE)[k] for k in order])
-        axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau", title=metric)
-    canvas.name(result)
+    at = result.isel({names.GAIN: 0, names.METRIC: 0})
+    order = np.argsort(-at["tau"].values, kind="stable")[: canvas.most_rows]
+    axes = canvas.panel((FIGURE_SIZE[0], 1.6 + 0.16 * len(order)))
+    places = np.arange(len(order))
+    ends = (at[f"tau_{end}"].values[order] for end in ("low", "high"))
+    axes.hlines(places, *ends, color="0.6", linewidth=2)
+    axes.plot(at["tau"].values[order], places, "o", color=COLOURS[0], markersize=4)
+    axes.set_yticks(places, [labels_of(at, names.JUDGE)[k] for k in order])
+    axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
+    axes.set_title(title_of(result, str(at[names.METRIC].item())))
 
 
 VIEW = View(
     name="judges",
     heading="Judges against the truth",
-    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED, "runs": RUNS},
+    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED},
     about="Each judge, human or machine, is a set of judgements of the same runs; one counts as "
     "truth. Limits of tau are about as many other topics. Decisions are pairs that a paired t test "
     "finds different under both sets (agree), one, or oppositely. A bias that is the same for all "
@@ -110,7 +97,7 @@ VIEW = View(
     "on some (prediction-powered inference); lambda is the weight of the judge.",
     answers={JUDGES: answers},
     title=title,
-    figure=judge_panels,
+    figure=tau_by_judge,
     reads="Tau of each judge with the truth; lines are limits of the tau of as many other topics.",
     by_metric=True,
 )

@@ -13,14 +13,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.readable import Bold, Marked, with_labels, with_limits
+from scorecube.report.readable import Marked, with_labels, with_limits
 from scorecube.report.tables import Table, where
 from scorecube.report.views import LEADERBOARD, Answer, View
 
 BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
-LONGEST = 28
-"""Letters of a run's name in a figure."""
 
 
 def joint_legend(attrs: Mapping[str, Any]) -> str:
@@ -52,7 +50,7 @@ COLLECTIONS = Table(
 
 
 def matrix(result: xr.Dataset) -> pd.DataFrame:
-    """Return means of runs by metrics, in the order of the first metric: the best in bold.
+    """Return means of runs by metrics, in the order of the first metric.
 
     With a baseline, † marks runs that are significantly better, and ‡ those that are worse.
     """
@@ -64,44 +62,31 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _marked(row: Mapping[Any, Any]) -> str:
+def _marked(row: Mapping[Any, Any]) -> Marked:
     marks = BETTER * int(row.get("better", 0)) + WORSE * int(row.get("worse", 0))
-    return _cell(f"{row['mean']:.4f}{marks}", row["rank"] == 1)
-
-
-def _cell(text: str, best: bool) -> str:
-    return Bold(text) if best else Marked(text)
+    return Marked(f"{row['mean']:.4f}{marks}")
 
 
 def matrix_legend(attrs: Mapping[str, Any]) -> str:
-    """Return what bold type and marks mean."""
-    bold = "Bold: best mean among these runs"
+    """Return what marks mean; empty without a baseline."""
     if attrs.get("baseline") is None:
-        return bold
+        return ""
     return (
-        f"{bold}; {BETTER} ({WORSE}): significantly better (worse) than {attrs['baseline']} "
+        f"{BETTER} ({WORSE}): significantly better (worse) than {attrs['baseline']} "
         f"(max-T test, p < {attrs['alpha']:g}, all comparisons with it together)"
     )
 
 
 def board_matrix(result: xr.Dataset) -> pd.DataFrame:
-    """Return systems by collections, best first, with limits; the best mean in bold."""
+    """Return systems by collections with limits, best first."""
     frames, single = [], with_labels(COLLECTIONS.frame(result))
     for label, rows in with_labels(RUNS.frame(result)).groupby("label", sort=False):
-        runs, means = rows[names.RUN].tolist(), rows["mean"].tolist()
-        best = max if means[0] >= means[-1] else min
+        runs = rows[names.RUN].tolist()
         columns: dict[str, Any] = where(result) | {"metric": str(label), names.RUN: runs}
-        columns["mean over collections"] = [
-            _cell(f"{mean:.4f}", mean == means[0]) for mean in means
-        ]
+        columns["mean over collections"] = [Marked(f"{mean:.4f}") for mean in rows["mean"]]
         for name, of in single[single["label"] == label].groupby(names.COLLECTION, sort=False):
-            cells = {
-                row["run"]: _cell(
-                    with_limits(row["mean"], row["mean_low"], row["mean_high"]),
-                    row["mean"] == best(of["mean"]),
-                )
-                for row in of.to_dict("records")
-            }
+            numbers = of[["run", "mean", "mean_low", "mean_high"]].itertuples(index=False)
+            cells = {run: Marked(with_limits(*ends)) for run, *ends in numbers}
             columns[str(name)] = [cells[run] for run in runs]
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
@@ -148,22 +133,17 @@ def title(options: Mapping[str, Any]) -> str:
 
 
 def figure(canvas: Any, result: xr.Dataset) -> None:
-    """Runs of the first metric, best first: means with limits, rank sets, and groups."""
+    """Runs of the first metric, best first: means with limits, and rank sets."""
     from scorecube.report.drawing import COLOURS, round_ticks
 
     data = result.isel(gain=0, metric=0)
     total = data.sizes[names.RUN]
     n = min(total, canvas.most_rows)
-    shown, rows = (
-        data.isel({names.RUN: np.argsort(data["rank"].values, kind="stable")[:n]}),
-        range(n),
+    shown = data.isel({names.RUN: np.argsort(data["rank"].values, kind="stable")[:n]})
+    means, ranks = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135)).subplots(
+        1, 2, sharey=True, gridspec_kw={"width_ratios": [3.0, 2.4]}
     )
-    groups = np.array(brackets_of(shown)).reshape(-1, 3)
-    wide = max(0.4, min(0.07 * (1 + groups[:, 0].max(initial=-1)), 1.2))
-    ratios = [3.0, 2.4, wide][: 3 if len(groups) else 2]
-    means, ranks, *others = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135)).subplots(
-        1, len(ratios), sharey=True, gridspec_kw={"width_ratios": ratios}
-    )
+    rows = range(n)
     ends = (shown[f"mean_{end}"].values for end in ("low", "high"))
     means.hlines(rows, *ends, color=COLOURS[0], linewidth=1.2)
     means.plot(shown["mean"].values, rows, "o", color=COLOURS[0], markersize=3.2)
@@ -177,36 +157,12 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
     ranks.plot(shown["rank"].values, rows, "|", color="0.15", markersize=5)
     ranks.set(xlim=(0.5, total + 0.5), xlabel="rank")
     round_ticks(ranks.xaxis, 5, whole=True)
-    for axes in others:
-        places, firsts, lasts = groups.T
-        axes.vlines(places, firsts - 0.3, lasts + 0.3, color="0.3", linewidth=1.1)
-        axes.set(xlim=(-0.7, places.max() + 0.7), xlabel="groups", xticks=[])
-        axes.grid(visible=False)
-        axes.spines[["left", "bottom"]].set_visible(False)
-    for axes in (ranks, *others):
-        axes.tick_params(left=False)
-    labels = [
-        run if len(run) <= LONGEST else f"{run[: LONGEST - 1]}…"
-        for run in labels_of(shown, names.RUN)
-    ]
-    means.set_yticks(rows, labels, fontsize=7)
+    ranks.tick_params(left=False)
+    means.set_yticks(rows, labels_of(shown, names.RUN), fontsize=7)
     means.tick_params(axis="y", length=0)
     means.set_ylim(n - 0.4, -0.6)
     first = f"the first {n} of {total} runs" if n < total else ""
     canvas.name(result.isel(metric=[0], gain=[0]), str(data[names.METRIC].item()), first)
-
-
-def brackets_of(data: xr.Dataset) -> list[tuple[int, int, int]]:
-    """Return column, first and last row of each group of two runs or more, rows apart."""
-    begin, end = data["group_first"].values, data["group_last"].values
-    free, brackets = list[int](), list[tuple[int, int, int]]()
-    for group in range(1, int(end.max()) + 1):
-        rows = np.flatnonzero((begin <= group) & (group <= end)).tolist()
-        if len(rows) > 1:
-            column = next((k for k, row in enumerate(free) if row < rows[0]), len(free))
-            free[column : column + 1] = [rows[-1]]
-            brackets.append((column, rows[0], rows[-1]))
-    return brackets
 
 
 VIEW = View(
@@ -221,7 +177,7 @@ VIEW = View(
     answers={LEADERBOARD: answers},
     title=title,
     figure=figure,
-    reads="Points with limits; bars are rank sets; lines at the side are groups not separated.",
+    reads="Points with limits; bars are rank sets.",
     by_metric=True,
 )
 BOARD = replace(

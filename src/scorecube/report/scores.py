@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from scorecube import names
@@ -16,8 +14,6 @@ from scorecube.errors import BadPlan
 from scorecube.report.tables import COLLECTION, Table
 from scorecube.report.views import View
 
-MOST_METRICS = 4
-"""In one figure."""
 MEANS = Table(
     "metric gain run",
     "metric gain run team system? mean n_topics",
@@ -59,26 +55,19 @@ TABLES = {
 def mean_curves(canvas: Any, cubes: Sequence[xr.Dataset]) -> None:
     """Mean scores of the runs of collections, the best first (Sakai 2007, Figure 8).
 
-    There is a panel for each metric that all have.
+    By the first metric that all have.
     """
-    from scorecube.report.drawing import FIGURE_SIZE
-
     shared = [labels_of(cube, names.METRIC) for cube in cubes]
-    metrics = [name for name in shared[0] if all(name in others for others in shared)]
-    if not metrics:
+    metric = next((name for name in shared[0] if all(name in others for others in shared)), None)
+    if metric is None:
         raise BadPlan("these collections have no metric in common; choose others")
-    metrics = metrics[:MOST_METRICS]
-    size = (FIGURE_SIZE[0], 2.8 * math.ceil(len(metrics) / 2))
-    panels = [canvas.panel()] if len(metrics) == 1 else canvas.grid(len(metrics), 2, size)
-    frames = [MEANS.frame(cube.isel({names.GAIN: [0]})) for cube in cubes]
-    for axes, metric in zip(panels, metrics, strict=True):
-        for k, (cube, frame) in enumerate(zip(cubes, frames, strict=True)):
-            means = np.sort(frame.loc[frame["metric"] == metric, "mean"].to_numpy(float))[::-1]
-            label = str(cube.attrs.get(COLLECTION, ""))
-            places = np.arange(1, len(means) + 1)
-            axes.plot(places, means, label=label, **canvas.curve(k, 3.0, 1.0))
-        axes.set(title=metric, xlabel="runs, the best first", ylabel="mean score", ylim=(0.0, None))
-    canvas.legend_outside(panels[0], "lower left", 4)
+    axes = canvas.panel()
+    for k, cube in enumerate(cubes):
+        means = MEANS.frame(cube.sel({names.METRIC: [metric]}).isel({names.GAIN: [0]}))["mean"]
+        style = canvas.curve(k, 3.0, 1.0)
+        axes.plot(range(1, len(means) + 1), means, label=cube.attrs.get(COLLECTION, ""), **style)
+    axes.set(title=metric, xlabel="runs, the best first", ylabel="mean score", ylim=(0.0, None))
+    canvas.legend_outside(axes, "lower left", 4)
 
 
 VIEW = View(
@@ -87,5 +76,6 @@ VIEW = View(
     tables=TABLES,
     figure=lambda canvas, cube: mean_curves(canvas, [cube]),
     overview=mean_curves,
+    by_metric=True,
     compute=lambda cube: cube,
 )

@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, BadStudy, did_you_mean, option
+from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.report.papers import FORMATS, caption
 from scorecube.report.results import chosen_metrics, of_metrics
 from scorecube.report.tables import COLLECTION, averages, combine
@@ -31,9 +31,7 @@ def find_view(study: Study, analysis: str) -> View:
     known = view_names()
     stored = {name for row in study.rows().values() for name in row.contents()["results"]}
     if analysis not in known and analysis not in stored:
-        raise BadName(
-            f"no analysis {analysis!r}; known: {', '.join(known)}{did_you_mean(analysis, known)}"
-        )
+        raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}")
     return view_of(analysis)
 
 
@@ -127,18 +125,6 @@ def _sources(
         yield from (source.assign_attrs({COLLECTION: name}) for source in found)
 
 
-def superseded_note(study: Study, analysis: str, collections: Sequence[str] | None) -> list[str]:
-    """Return a line on collections with several results, of which a table shows the latest."""
-    chosen = list(study) if collections is None else [name for name in collections if name in study]
-    counts = {name: len(study[name].result_attributes(analysis)) for name in chosen}
-    several = {name: count for name, count in counts.items() if count > 1}
-    more = f" and {len(several) - 1} further collections have several" if len(several) > 1 else ""
-    return [
-        f"note: only the latest result of each collection is shown; {first} has {count}{more}"
-        for first, count in [*several.items()][:1]
-    ]
-
-
 def caption_in_study(
     study: Study, analysis: str, name: str | None, frame: pd.DataFrame, form: str
 ) -> str:
@@ -154,7 +140,6 @@ def caption_in_study(
         )
         sizes = {"n_runs": cube["runs"], "n_topics": cube["topics"]}
         found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
-    name = name or (view.if_few if names.RUN_A in frame and view.if_few else None)
     return caption(view, view.find_table(name), found, frame, form) if found else ""
 
 
@@ -162,21 +147,20 @@ def draw(
     study: Study,
     analysis: str,
     collections: Sequence[str] | None = None,
-    gain: str | None = None,
     metrics: Sequence[Any] | None = None,
     by: str | None = None,
     form: str = "curves",
     top: int | None = None,
 ) -> Figure:
-    """Return the figure of the latest results of an analysis.
+    """Return the figure of the latest results of an analysis, at their first gain setting.
 
     study: Where the results are.
     analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from scores.
     collections: Names; None takes all that have a result.
-    gain, metrics, top: As of `scorecube.report.figures.figure`.
-    by: ``gain``, ``size`` or an option, whose values in one collection are drawn together.
+    metrics, top: As of `scorecube.report.figures.figure`.
+    by: ``gain`` or ``sampling``, whose values in one collection are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
-    Raises BadName: An analysis, a gain setting or a metric that does not exist.
+    Raises BadName: An analysis or a metric that does not exist.
     Raises BadStudy: No result of the analysis.
     Raises BadPlan: What is about one collection, of several.
     """
@@ -189,30 +173,28 @@ def draw(
     if not results:
         raise _without_results(study, analysis)
     if len(results) > 1:
-        known = ", ".join(str(result.attrs[COLLECTION]) for result in results)
-        if gain is not None or by is not None or view.overview is None:
-            asked = "gain" if gain is not None else "by" if by is not None else "collections"
-            about = f"{analysis} is drawn for one collection at a time"
-            if asked != "collections":
-                about = f"{option(asked)} chooses within one collection"
-            raise BadPlan(f"{about}; name one with {option('collections')}: {known}", option=asked)
-        shown = with_figure_labels([of_metrics(result, metrics) for result in results])[0]
+        if by is not None or view.overview is None:
+            known = ", ".join(str(result.attrs[COLLECTION]) for result in results)
+            raise BadPlan(
+                f"{analysis} is drawn for one collection at a time; name one with "
+                f"{option('collections')}: {known}",
+                option="collections",
+            )
+        shown = with_figure_labels([of_metrics(result, metrics) for result in results])
         return drawn(view.overview, shown, analysis=analysis, top=top)
     (result,) = results
-    settings = labels_of(result, names.GAIN)
-    if gain is not None and gain not in settings:
-        raise BadName(
-            f"no gain setting {gain!r} in the result of {analysis}; it has: {', '.join(settings)}"
-        )
     if by is None:
-        return figure(result, gain, metrics=metrics, top=top)
+        return figure(result, metrics=metrics, top=top)
     name = str(result.attrs[COLLECTION])
-    stored = [result] if view.compute else study[name].results(analysis)
+    stored = study[name].results(analysis) if by == "sampling" else [result]
     wanted = {*labels_of(of_metrics(result, metrics), names.METRIC)}
-    stored = [each for each in stored if wanted <= {*labels_of(each, names.METRIC)}]
-    stored = [of_metrics(each, metrics).assign_attrs({COLLECTION: name}) for each in stored]
+    stored = [
+        of_metrics(other, metrics).assign_attrs({COLLECTION: name})
+        for other in stored
+        if wanted <= {*labels_of(other, names.METRIC)}
+    ]
     if form == "curves":
-        return draw_together(view, stored, by, gain, top=top)
+        return draw_together(view, stored, by, top=top)
     if view.overview is None or names.CONFIDENCE not in stored[-1].dims:
         raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
-    return draw_bars(view, stored, by, gain, top=top)
+    return draw_bars(view, stored, by, top=top)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -118,10 +117,7 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
 
 
 def sensitivity_bars(
-    canvas: Any,
-    results: Sequence[xr.Dataset],
-    gain: str | None = None,
-    confidence: float | None = None,
+    canvas: Any, results: Sequence[xr.Dataset], confidence: float | None = None
 ) -> None:
     """Share of comparisons by collection (Sakai 2005, Figures 5-8), of the largest size.
 
@@ -130,57 +126,11 @@ def sensitivity_bars(
     from scorecube.report.drawing import shares_by_collection
 
     level = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
-    frames = [
-        SENSITIVITY.frame(
-            result.isel(size=[-1]).sel(gain=[gain or labels_of(result, names.GAIN)[0]])
-        )
-        for result in results
-    ]
-    frame = combine(frames)
+    frame = combine([SENSITIVITY.frame(result.isel(size=[-1], gain=[0])) for result in results])
     frame = frame[np.isclose(frame["confidence"], level, rtol=SAME_LEVEL, atol=0.0)]
     metrics = [name for result in results for name in labels_of(result, names.METRIC)]
     label = f"% of comparisons\nwith the difference required\nat {level:.0%} confidence"
     shares_by_collection(canvas, frame, metrics, label)
-
-
-def size_curves(canvas: Any, result: xr.Dataset) -> None:
-    """Required difference and log swap rates by size (Voorhees and Buckley 2002)."""
-    from scorecube.report.drawing import FIGURE_SIZE, plain_log_labels, shades
-
-    metrics, cells = labels_of(result, names.METRIC), result.isel(gain=0)
-    filled = np.flatnonzero(cells["swap_rate"].notnull().any([names.METRIC, names.SIZE]))
-    some = filled[
-        np.unique(np.linspace(0, len(filled) - 1, min(7, len(filled))).round().astype(int))
-    ]
-    rows = math.ceil((len(metrics) + 1) / 3)
-    height = max(FIGURE_SIZE[1] * 0.8 * (rows == 1), 2.5 * rows)
-    first, *panels = canvas.grid(len(metrics) + 1, 3, (FIGURE_SIZE[0], height))
-    level = float(result[names.CONFIDENCE].max())
-    required = cells["required_difference"].sel(confidence=level)
-    for k, metric in enumerate(metrics):
-        values, style = required.sel(metric=metric).values, canvas.curve(k, 3.5, 1.0)
-        first.plot(result[names.SIZE], values, **style, label=metric)
-    first.set(title=f"required at {level:.0%} confidence", xlabel="topics in a sample")
-    first.set(xlim=(0, None), ylim=(0.0, 1.7 * float(required.max()) or None))
-    first.set_ylabel("difference in mean score")
-    first.legend(fontsize=7, ncols=1 + (len(metrics) > 3), loc="upper left", borderaxespad=0.0)
-    for axes, metric in zip(panels, metrics, strict=True):
-        for place, colour in zip(some, shades(len(some)), strict=True):
-            curve = cells["swap_rate"].sel(metric=metric).isel(bin=place)
-            rates = curve.where(curve > 0)  # 0 has no logarithm
-            label = f"{float(result['lower'][place]):.2f}"
-            axes.plot(curve["size"], rates, "o-", color=colour, markersize=2.5, label=label)
-        axes.set_yscale("log")
-        plain_log_labels(axes.yaxis)
-        axes.set(title=metric, xlabel="topics in a sample", ylabel="swap rate", ylim=(None, 1.0))
-    canvas.name(result)
-    if len(some):
-        canvas.legend_outside(panels[0], "lower center", len(some), title="difference from")
-
-
-def figure(canvas: Any, result: xr.Dataset) -> None:
-    """Rates by difference; of several sizes by size."""
-    (swap_rates if result.sizes[names.SIZE] == 1 else size_curves)(canvas, result)
 
 
 VIEW = View(
@@ -194,7 +144,7 @@ VIEW = View(
     "that their required differences are too small. The rates are no test of a pair.",
     answers={DISCRIMINATION: shares, DIFFERENCE: differences},
     title=title,
-    figure=figure,
+    figure=swap_rates,
     reads="Bands are 95% limits over trials, of bins with 0.1% of the comparisons or more; gaps "
     "are empty bins, or rates of 0.",
     overview=sensitivity_bars,

@@ -251,20 +251,18 @@ def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1)
 def figure(
     result: xr.Dataset,
     *,
-    gain: str | None = None,
     metrics: Sequence[Any] | None = None,
     size: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Return the figure of a result as a matplotlib Figure, drawn as in the papers.
+    """Return the figure of a result at its first gain setting, drawn as in the papers.
 
     Parameters
     ----------
     result
         Result of an analysis, e.g. from `analyse`.
-    gain, metrics
-        Gain setting, by default the first; metrics, by default the first of a figure that has a
-        panel for each, such as the leaderboard, else all.
+    metrics
+        By default the first of a figure about one, such as the leaderboard, else all.
     size
         Width and height in inches.
     ax
@@ -298,9 +296,9 @@ def figure(
                 f"{option('size')} is that of the figure of {option('ax')}; leave one out",
                 option="size",
             )
-        draw(result, gain, ax, metrics)
+        draw(result, ax, metrics)
         return ax
-    drawn = draw(result, gain, metrics=metrics)
+    drawn = draw(result, metrics=metrics)
     if size is not None:
         drawn.set_size_inches(*size)
     return drawn

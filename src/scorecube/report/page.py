@@ -26,13 +26,11 @@ from scorecube.errors import BadName, BadStudy, counted, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
-from scorecube.report.drawing import drawn, with_figure_labels
 from scorecube.report.figures import draw
-from scorecube.report.page_parts import bar, picture
+from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, short_reference, software
-from scorecube.report.readable import with_labels
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
-from scorecube.report.tables import COLLECTION, averages, combine
+from scorecube.report.tables import COLLECTION, combine
 from scorecube.report.views import (
     LEADERBOARD,
     QUESTIONS,
@@ -44,19 +42,16 @@ from scorecube.report.views import (
 )
 from scorecube.storage import Study
 
-MOST_ROWS, MOST_BARS, MOST_NAMED = 5_000, 4, 4
-"""Rows of a table, metrics of a card, and collections that a sentence names."""
-LARGE = 1 << 20
-"""Bytes of an array that is not kept until the page is made."""
-PROVENANCE = (COLLECTION, "seed", "digest", "started", "finished", "python", "machine", "versions")
+MOST_ROWS, MOST_NAMED = 5_000, 4
+"""Rows of a table, and collections that a sentence names."""
 Facts = Mapping[str, Any]
 
 
 @dataclass
 class Part:
-    """What a page shows of one result, which is kept without its large arrays."""
+    """What a page shows of one result."""
 
-    result: xr.Dataset
+    attrs: Mapping[Any, Any]
     answers: dict[Question, list[Answer]]
     pictures: list[tuple[str, Markup]]
     frames: dict[str, pd.DataFrame]
@@ -81,15 +76,9 @@ class Section:
         return reference_keys(self.kind)
 
     @property
-    def provenance(self) -> list[dict[str, str]]:
-        """What stored results were computed from."""
-        attrs = [part.result.attrs for part in self.parts if "digest" in part.result.attrs]
-        return [{name: str(of[name]) for name in PROVENANCE if of.get(name)} for of in attrs]
-
-    @property
     def title(self) -> str:
         """Under which conditions the results were made."""
-        return conditions(*(part.result.attrs for part in self.parts))
+        return conditions(*(part.attrs for part in self.parts))
 
     def frame(self, name: str = "") -> pd.DataFrame:
         """Return a table over all collections, the first by default; empty if it is too long."""
@@ -103,21 +92,14 @@ class Section:
 
     def content(self) -> dict[str, Any]:
         """Return the values that the template needs."""
-        view, whole = self.view, {}
-        frames = {name: self.frame(name) for name in view.tables}
+        view, tables = self.view, {name: self.frame(name) for name in self.view.shown}
         answers = [answer for question in view.answers for answer in self.answers(question)]
-        tables = {name: frames[name] for name in view.shown}
-        if len(self.parts) > 1:
-            tables["means over the collections"] = averages(self.frame())
-            if view.overview is not None:
-                shown = with_figure_labels([part.result for part in self.parts])[0]
-                whole["overview"] = picture(drawn(view.overview, shown), view.heading)
-        return whole | {
+        return {
             "view": view,
             "title": self.title,
             "anchor": f"{self.kind}-{hashlib.sha256(self.options.encode()).hexdigest()[:6]}",
             "sentences": [answer.sentence for answer in answers],
-            "parts": [(part.result.attrs[COLLECTION], part.pictures) for part in self.parts],
+            "parts": [(part.attrs[COLLECTION], part.pictures) for part in self.parts],
             "tables": [
                 (
                     name.replace("_", " "),
@@ -126,11 +108,6 @@ class Section:
                 for name, frame in tables.items()
                 if len(frame)
             ],
-            "downloads": {
-                name: parts.csv_address(frame)
-                for name, frame in frames.items()
-                if 0 < len(frame) <= parts.MOST_PACKED
-            },
         }
 
 
@@ -179,7 +156,8 @@ def write_page(
     order = {kind: place for place, kind in enumerate(view_names())}
     ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
     name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
-    write_file(Path(path), render(study.path, title or name or study.path, facts, ordered))
+    known.sort(key=primary.__ne__)
+    write_file(Path(path), render(study.path, title or name or study.path, facts, ordered, known))
 
 
 def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
@@ -200,22 +178,28 @@ def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dat
 def part_of(kind: str, result: xr.Dataset) -> Part:
     """Return what a page shows of a result."""
     view, pictures = view_of(kind), []
+    whole = {view.first_table, "collections"} & view.tables.keys()  # of a board its matrix
     frames = {
         name: table.frame(result)
         for name, table in view.tables.items()
-        if name == view.first_table or table.rows(result) <= MOST_ROWS
+        if name in whole or (name in view.shown and table.rows(result) <= MOST_ROWS)
     }
     if view.figure is not None and LEADERBOARD not in view.answers:
-        for gain in labels_of(result, names.GAIN) if names.GAIN in result.dims else [None]:
+        gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
+        for gain in gains or [""]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
-            pictures.append((str(gain), picture(draw(view, result, gain), words)))
+            drawn_at = result.sel({names.GAIN: [gain]}) if gains else result
+            pictures.append((gain, picture(draw(view, drawn_at), words)))
     answers = {question: list(of(result)) for question, of in view.answers.items()}
-    large = [name for name, array in result.variables.items() if array.nbytes > LARGE]
-    return Part(result.drop_vars(large), answers, pictures, frames)
+    return Part(result.attrs, answers, pictures, frames)
 
 
 def render(
-    study: str, title: str, collections: Sequence[Facts], sections: Sequence[Section]
+    study: str,
+    title: str,
+    collections: Sequence[Facts],
+    sections: Sequence[Section],
+    metrics: Sequence[str],
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
     board = next((section for section in sections if LEADERBOARD in section.view.answers), None)
@@ -227,7 +211,8 @@ def render(
     if board is not None:
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
-    labels = _labels(leaderboards, sections)
+    labels = list(dict.fromkeys(board["label"] for board in leaderboards))
+    labels = labels or _labels(metrics, sections)
     cited = dict.fromkeys(key for section in sections for key in section.references)
     script = asset("page.js")
     environment = Environment(
@@ -246,7 +231,8 @@ def render(
         version=version("scorecube"),
         collections=collections,
         several=several,
-        labels=json.dumps([visible(label) for label in labels]),
+        labels=labels,
+        words=json.dumps([visible(label) for label in labels]),
         cards=_cards(sections, labels, several),
         board=board and board.content(),
         boards=leaderboards,
@@ -274,18 +260,18 @@ def brief(clause: str) -> str:
     return re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", "; ".join(clause.split("; ")[:2]))
 
 
-def _labels(leaderboards: Sequence[Facts], sections: Sequence[Section]) -> list[str]:
-    """Return the labels of metrics, which the page can be switched to."""
-    if leaderboards:
-        return list(dict.fromkeys(board["label"] for board in leaderboards))
-    labels = dict[str, None]()
-    for section in sections:
-        frame, result = section.frame(), section.parts[0].result
-        if names.METRIC in frame:
-            rows = with_labels(frame)
-            for metric in labels_of(result, names.METRIC):
-                labels |= dict.fromkeys(rows["label"][rows[names.METRIC] == metric])
-    return list(labels)
+def _labels(metrics: Sequence[str], sections: Sequence[Section]) -> list[str]:
+    """Return the labels of metrics in answers, which the page can be switched to."""
+    answers = [
+        answer for section in sections for part in section.parts for answer in part.answers.values()
+    ]
+    labels = dict.fromkeys(answer.label for several in answers for answer in several)
+    return [
+        label
+        for metric in metrics
+        for label in labels
+        if label == metric or label.startswith(f"{metric} (")
+    ]
 
 
 def _cards(
@@ -301,16 +287,8 @@ def _cards(
         answers = next(filter(None, (section.answers(question) for section in ordered)), [])
         shown = [answer for answer in answers if answer.label in labels]
         shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]
-        bars = []
-        if len(shown) > 1 and shown[0].form in (".0%", ".1%"):
-            for answer in shown[:MOST_BARS]:
-                value, limits = answer.value, (answer.low, answer.high)
-                low, high = (value if end is None or end != end else end for end in limits)
-                drawn_bar = bar(low, high, value, (0.0, 1.0))
-                bars.append((answer.label, drawn_bar, answer.number[0]))
-            shown = shown[:1]
         if shown:
-            cards.append({"question": question, "answers": shown, "bars": bars, "labels": labels})
+            cards.append({"question": question, "answers": shown})
     return cards
 
 
@@ -349,8 +327,8 @@ def _warnings(collections: Sequence[Facts], sections: Sequence[Section]) -> list
     remarks = [(remark, row["name"]) for row in collections for remark in warnings_of(row)]
     for section in sections:
         for part in section.parts:
-            attrs = part.result.attrs
-            remarks += [(remark, str(attrs[COLLECTION])) for remark in notes_of(attrs)]
+            about = str(part.attrs[COLLECTION])
+            remarks += [(remark, about) for remark in notes_of(part.attrs)]
     for remark, name in remarks:
         places.setdefault(f"{remark[:1].upper()}{remark[1:]}.", {})[name] = None
     return [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import hashlib
 import html
 import re
@@ -16,8 +14,9 @@ from markupsafe import Markup
 from scorecube import names
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
-from scorecube.report.formats import as_records, render
+from scorecube.report.formats import as_records
 from scorecube.report.readable import (
+    KEYS,
     TO,
     layout_of,
     limited,
@@ -28,8 +27,8 @@ from scorecube.report.readable import (
 )
 from scorecube.report.tables import COLLECTION, LIMITS
 
-MOST_RUNS, MOST_SHOWN, MOST_PACKED = 300, 300, 2_000
-"""Rows of a leaderboard, of a table, and of one that can be downloaded from the page."""
+MOST_RUNS, MOST_SHOWN = 300, 300
+"""Rows of a leaderboard, and of a table."""
 MEANS = ("mean", "mean_low", "mean_high")
 Row = Mapping[str, Any]
 
@@ -131,13 +130,11 @@ def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def html_table(frame: pd.DataFrame, label: str) -> Markup:
-    """Return the first rows of a table, in a frame that scrolls and can have the focus.
-
-    Columns that are equal in all rows become a line above it.
-    """
+    """Return the first rows of a table, in a frame that scrolls and can have the focus."""
     frame = merge_gains(frame)
-    cells = readable(frame.head(MOST_SHOWN), layout_of(frame, words=True)).without_constants()
-    above = f'<p class="soft">{escaped("; ".join(cells.shared))}</p>' if cells.shared else ""
+    constant = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
+    frame = frame.drop(columns=constant)
+    cells = readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
     ends = [" class=number" * (name in cells.numeric) for name in cells.columns]
     names_and_ends = zip(cells.columns, ends, strict=True)
     head = "".join(f'<th scope="col"{end}>{escaped(name)}</th>' for name, end in names_and_ends)
@@ -149,14 +146,7 @@ def html_table(frame: pd.DataFrame, label: str) -> Markup:
     below = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">'
-    text = f"{above}{region}{table}</div>{below * (len(frame) > MOST_SHOWN)}"
-    return Markup(text)  # noqa: S704 - escaped above
-
-
-def csv_address(frame: pd.DataFrame) -> str:
-    """Return the address of a table as packed CSV: the same as ``scorecube show`` prints."""
-    packed = gzip.compress(render(frame, "csv").encode(), mtime=0)
-    return "data:application/gzip;base64," + base64.b64encode(packed).decode()
+    return Markup(f"{region}{table}</div>{below * (len(frame) > MOST_SHOWN)}")  # noqa: S704
 
 
 def picture(figure: Any, description: str) -> Markup:

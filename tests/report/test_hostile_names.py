@@ -20,7 +20,7 @@ import scorecube as sc
 from scorecube.errors import CONTROL, visible
 from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.drawing import LONGEST, figure_labels, save_figure
-from scorecube.report.formats import formulas, render
+from scorecube.report.formats import render
 from scorecube.report.page import asset, write_page
 from scorecube.report.page_parts import picture
 from scorecube.report.study import draw
@@ -40,7 +40,6 @@ from tests.report.hostile import CONTROL as CONTROLS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tests.conftest import Cli
 
 NAMES = HOSTILE | CONTROLS
 ROLES = ("collection", "metric", "gain", "run", "topic", "team")
@@ -98,28 +97,12 @@ def test_latex_has_no_command_of_a_name(name: str) -> None:
     assert not re.search(r"[\\{}$#%^~&_\[*]", re.sub(known, "", row.removesuffix(r" \\")))
 
 
-def test_labels_that_change_in_csv_are_said(scorecube: Cli, tmp_path: Path) -> None:
-    (tmp_path / "ap.csv").write_text('topic,"=1+1",b\n1,0.5,1\n2,0.25,0.5\n')
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
-    shown = scorecube(
-        "show", tmp_path / "s", "scores", "--table", "cells", "--format", "csv"
-    ).succeeded()
-    assert "x,AP,auto,'=1+1,1,0.5" in shown.stdout.splitlines()
-    assert "1 label begin like a formula of a spreadsheet ('=1+1')" in shown.stderr
-    (tmp_path / "cells.csv").write_text(shown.stdout)
-    assert import_scores([tmp_path / "cells.csv"])["run"].values.tolist() == ["=1+1", "b"]
-    other = scorecube("show", tmp_path / "s", "scores", "--format", "json").succeeded()
-    assert "formula" not in other.stderr
-    assert {row["run"] for row in json.loads(other.stdout)} == {"=1+1", "b"}
-
-
 def test_names_come_back_by_csv_and_import(tmp_path: Path) -> None:
     names = [*HOSTILE.values(), "'=1", "''-a", "'tis", "-0.5"]
     frame = pd.DataFrame({"run": names, "topic": names, "metric": "AP", "score": 0.5})
     (tmp_path / "cells.csv").write_text(render(frame, "csv"))
     cube = import_scores([tmp_path / "cells.csv"])
     assert set(cube["run"].values) == set(cube["topic"].values) == set(names)
-    assert len(formulas(frame)) == 5
 
 
 class Elements(HTMLParser):
@@ -233,18 +216,8 @@ def test_every_name_stands_in_the_legend_as_it_is(figure_of_all: Figure) -> None
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_figures_of_all_names_are_written(figure_of_all: Figure, tmp_path: Path, form: str) -> None:
-    notes = save_figure(figure_of_all, tmp_path / f"all.{form}")
-    assert (notes == []) == (form == "svg")  # the font has no ideographs
-    assert all("\u691c" in note and ".svg keeps them" in note for note in notes)
+    save_figure(figure_of_all, tmp_path / f"all.{form}")
     assert (tmp_path / f"all.{form}").stat().st_size > 10_000
-
-
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_a_figure_that_its_user_saves_has_no_formulas_either(
-    figure_of_all: Figure, tmp_path: Path
-) -> None:
-    figure_of_all.savefig(tmp_path / "own.png")
-    assert (tmp_path / "own.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
@@ -253,7 +226,7 @@ def test_figures_of_all_analyses_are_drawn(
     study: sc.storage.Study, tmp_path: Path, analysis: str
 ) -> None:
     if view_of(analysis).figure is not None:
-        save_figure(draw(study, analysis, [COLLECTIONS[0]], GAINS[1]), tmp_path / "one.pdf")
+        save_figure(draw(study, analysis, [COLLECTIONS[0]]), tmp_path / "one.pdf")
         assert (tmp_path / "one.pdf").stat().st_size > 5000
 
 

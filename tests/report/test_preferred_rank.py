@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,10 @@ from hypothesis import strategies as st
 import scorecube as sc
 from scorecube.collection.rankings import rankings_dataset
 from scorecube.errors import natural_key
-from scorecube.report.tables import combine
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli, Files
+    pass
 
 Row = dict[str, Any]
 TABLE_1 = {
@@ -87,37 +85,6 @@ def test_any_lists(by_topic: list[list[list[int]]]) -> None:
     assert rows_of(rankings) == expected_rows(plain, {topic: [9, 8, 7, 6] for topic in topics})
 
 
-def test_whole_numbers_stay_whole_beside_missing_ones(
-    scorecube: Cli, finished_study: Path, files: Files
-) -> None:
-    lists = np.full((2, 1, 3), -1, np.int8)
-    nothing = rankings_of(lists, 3, np.array([[4, 1]]), ["a", "b"], ["1"])
-    (row,) = rows_of(nothing)
-    assert row == {
-        "collection": "",
-        "topic": "1",
-        "run": None,
-        "rank": None,
-        "found_level_1": 0,
-        "n_level_1": 1,
-    }
-    graded = sc.read_rankings(files.runs, files.qrels)
-    both = combine([sc.table(graded, "preferred_rank"), sc.table(nothing, "preferred_rank")])
-    assert {type(value) for value in both["n_level_1"]} == {int}
-    words = ["show", finished_study, "scores", "--table", "preferred_rank"]
-    shown = json.loads(scorecube(*words, "--format", "json").succeeded().stdout)
-    assert [row | {"collection": ""} for row in shown] == rows_of(graded)
-    assert all(type(row["rank"]) is int for row in shown)
-
-
-def test_only_rankings_have_preferred_ranks(scorecube: Cli, tmp_path: Path) -> None:
-    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n")
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "ap.csv").succeeded()
-    outcome = scorecube("show", tmp_path / "s", "scores", "--table", "preferred_rank")
-    assert outcome.status == 1
-    assert "Traceback" not in outcome.stderr
-
-
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("collection", "qrels", "order", "n_runs"),
@@ -161,17 +128,6 @@ def printed_tables() -> dict[str, list[dict[str, int]]]:
     return found
 
 
-@pytest.mark.parametrize("collection", TABLE_1)
-def test_table_1_follows_from_tables_7_to_9(collection: str) -> None:
-    rows = printed_tables()[collection]
-    n_topics, *printed = TABLE_1[collection]
-    assert len(rows) == n_topics
-    means = [sum(row[level] for row in rows) / n_topics for level in "sab"]
-    # The printed means are the same to their one decimal, halves either way.
-    for text, mean in zip(printed, [sum(means), *means], strict=True):
-        assert abs(float(text) - mean) <= 0.05 + 1e-9, (text, mean)
-
-
 def test_table_1_is_what_the_table_statistics_shows() -> None:
     for collection, rows in printed_tables().items():
         judged = np.array([[0, row["b"], row["a"], row["s"]] for row in rows])
@@ -181,15 +137,6 @@ def test_table_1_is_what_the_table_statistics_shows() -> None:
         (row,) = sc.table(rankings, "statistics").to_dict("records")
         _, _, *by_level = TABLE_1[collection]
         assert [f"{row[f'n_level_{level}']:.1f}" for level in (3, 2, 1)] == by_level
-
-
-def test_the_printed_tables_have_the_structure_of_preferred_ranks() -> None:
-    for rows in printed_tables().values():
-        for row in rows:
-            found = [row[f"{level}_found"] for level in "sab"]
-            assert all(row[f"{level}_found"] <= row[level] for level in "sab")
-            assert next(count for count in found if count) == 1
-            assert sum(found) <= row["max_preferred_rank"]
 
 
 def test_p_measure_follows_from_every_printed_row() -> None:

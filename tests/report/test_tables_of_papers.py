@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 import scorecube as sc
-from scorecube.ingest.published import ntcir_clir
-from scorecube.testing import simulate_cube, simulate_rankings
+from scorecube.testing import simulate_cube
 from tests.analyses.test_correlation import ranked_apart
-from tests.report.test_preferred_rank import TABLE_1
 
 GAINS = ("3:2:1", "1:1:1", "10:5:1")
-
-
-@pytest.mark.parametrize("collection", TABLE_1)
-def test_relevant_documents_per_topic_are_those_of_the_paper(collection: str) -> None:
-    topics, judged = ntcir_clir()[collection]
-    rankings = simulate_rankings(judged, topics=topics, n_runs=3, n_teams=3, depth=10)
-    (row,) = sc.table(rankings, "statistics").to_dict("records")
-    names = ("n_topics", "n_relevant", "n_level_3", "n_level_2", "n_level_1")
-    for name, printed in zip(names, TABLE_1[collection], strict=True):
-        assert row[name] == pytest.approx(float(str(printed)), abs=0.0501)
 
 
 def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
@@ -43,11 +29,6 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
         (cell,) = wide.loc[of_row, row["metric_a"]]
         assert cell.startswith(f"{row['tau']:.3f} [")
         assert cell.endswith("*") == row["bold"]
-
-
-def test_tau_of_two_runs_is_empty() -> None:
-    result = sc.analyse(simulate_cube(n_runs=2), sc.Correlation(), trials=1, seed=1)
-    assert sc.table(result, "triangle")["AP"].tolist() == [""]
 
 
 def test_every_gain_setting_is_compared_with_every_other() -> None:

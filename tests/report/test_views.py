@@ -92,17 +92,6 @@ def test_every_question_is_answered_by_the_analysis_that_it_suggests() -> None:
             assert question in view_of(name).answers
 
 
-def test_a_plugin_with_the_name_of_a_module_has_its_own_view() -> None:
-    for name in ("rows", "pair_tests", "results"):
-        view = view_of(name)
-        assert (view.name, list(view.tables)) == (name, ["values"])
-
-
-def test_names_of_views_import_nothing_heavy() -> None:
-    code = "from scorecube.report.views import view_names; view_names()"
-    assert imported(code, "numpy", "pandas", "xarray", "matplotlib") == []
-
-
 def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:
     views = "from scorecube.report.views import view_names, view_of\nfor name in view_names(): view_of(name)"
     assert imported(views, "pandas", "matplotlib") == ["pandas"]
@@ -138,8 +127,6 @@ def test_a_view_from_outside_is_shown_and_reported(
     )
     assert refused.status == 1
     assert "toy has no figure; its tables: errors" in refused.stderr
-    refused = scorecube("figure", toy_study, "toy", "--out", tmp_path / "x.png")
-    assert "toy has no figure; its tables: errors" in refused.stderr
 
 
 def test_an_analysis_without_a_view_has_a_table_of_its_values(
@@ -161,10 +148,3 @@ def test_an_analysis_without_a_view_has_a_table_of_its_values(
     write_page(study, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "<h3>toy <small>" in page
-
-
-def test_an_analysis_that_does_not_exist_is_refused(toy_study: Path, scorecube: Cli) -> None:
-    refused = scorecube("show", toy_study, "tuky")
-    assert refused.status == 1
-    assert "no analysis 'tuky'; known: scores, leaderboard, " in refused.stderr
-    assert "Did you mean 'tukey'?" in refused.stderr

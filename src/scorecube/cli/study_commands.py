@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import File, Table, Text, argument, flag
@@ -24,7 +24,6 @@ FORM = (
     "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
     "scorecube import removes; in json all labels are exact."
 )
-BY = "Draw each gain, size or value of an option, such as sampling, of one collection."
 CLEAN = "Delete what killed commands left, and replaced scores, a day old or more."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
 
@@ -70,25 +69,17 @@ def show(
 
     Example: scorecube show study.zarr leaderboard --format latex --columns run,mean,rank_set
     """
-    from scorecube.report.formats import merge_note
     from scorecube.report.readable import check_columns
-    from scorecube.report.results import DESCENDING, select_rows
-    from scorecube.report.study import caption_in_study, collect_table, superseded_note
+    from scorecube.report.results import select_rows
+    from scorecube.report.study import caption_in_study, collect_table
     from scorecube.storage import open_study
 
     opened, chosen, wanted = open_study(study), split(collection), split(columns)
-    order = split(sort) or []
     frame = collect_table(opened, analysis, table, chosen, all_results, average, split(metrics))
     check_columns(frame, wanted)
-    frame = select_rows(frame, sort=order, top=top)
+    frame = select_rows(frame, sort=split(sort), top=top)
     caption = caption_in_study(opened, analysis, table, frame, form)
-    if not all_results:
-        for line in superseded_note(opened, analysis, chosen):
-            notify(f"{line}: --all shows them")
-    first = [column.removesuffix(DESCENDING) for column in order]
-    echo_table(frame, form, first=first, columns=wanted, caption=caption, digits=digits)
-    for line in merge_note(frame) if form == "text" else []:
-        notify(line)  # after the table, whose first line names it
+    echo_table(frame, form, columns=wanted, caption=caption, digits=digits)
 
 
 def figure(
@@ -96,9 +87,10 @@ def figure(
     analysis: Annotated[str, argument("ANALYSIS", "With a result; or scores, design or wcw.")],
     out: Annotated[File, flag("--out", ".png, .svg or .pdf; ANALYSIS.png by default.")] = None,
     collection: options.Collections = None,
-    gain: Annotated[Text, flag("--gain", "Gain setting; the first by default.")] = None,
     metrics: options.Metrics = None,
-    by: Annotated[Text, flag("--by", BY)] = None,
+    by: Annotated[
+        Optional[Literal["sampling", "gain"]], flag("--by", "Draw all of one collection.")
+    ] = None,
     kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
     top: options.Top = None,
     title: Annotated[str, flag("--title", "Text above the figure instead of its own.")] = "",
@@ -118,7 +110,7 @@ def figure(
     if kind == "bars" and by is None:
         raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
     opened, chosen, of = open_study(study), split(collection), split(metrics)
-    drawn = draw(opened, analysis, chosen, gain, of, by, kind, top)
+    drawn = draw(opened, analysis, chosen, of, by, kind, top)
     write_figure(set_title(drawn, title), target)
 
 
@@ -136,12 +128,6 @@ def report(
     from scorecube.report.page import write_page
     from scorecube.storage import open_study
 
-    if out.suffix.lower() == ".pdf":
-        raise BadPlan(
-            f"{out}: a report is a page; write {out.with_suffix('.html')}, open it in a browser "
-            "and print it to PDF: all tables are printed whole",
-            option="out",
-        )
     with track_progress("drawing", None) as progress:
         write_page(
             open_study(study),

@@ -19,12 +19,10 @@ from typing import Any
 import typer
 
 from scorecube.analyses.options import split_list
-from scorecube.errors import BadOutput, counted, visible
+from scorecube.errors import BadOutput, visible
 
 PLAIN_SECONDS = 5.0
 """Shortest time between two plain lines of progress."""
-BOLD, FAINT = "1", "2"
-"""Styles of headings, and of commands that may follow, as numbers of ANSI's SGR."""
 _quiet = [False]
 
 
@@ -48,17 +46,13 @@ def notify(text: str, *, error: bool = False) -> None:
         print(visible(text, keep="\n"), file=sys.stderr, flush=True)
 
 
-def echo(text: str, style: str = "") -> None:
+def echo(text: str) -> None:
     """Print a text on stdout; on a terminal with control characters as escapes.
 
-    text: Of one or several lines.
-    style: `BOLD` or `FAINT`, on a terminal with colours.
     Raises BadOutput: The encoding of stdout does not have all characters, or the disk is full.
     """
     if sys.stdout.isatty():
         text = visible(text, keep="\n")
-        coloured = os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
-        text = f"\x1b[{style}m{text}\x1b[0m" if style and text and coloured else text
     try:
         print(text, flush=True)
     except UnicodeEncodeError as error:
@@ -82,16 +76,9 @@ def discard_stdout() -> None:
 
 def echo_table(frame: Any, form: str, **how: Any) -> None:
     """Print a data frame in one of the formats of `scorecube.report.formats`."""
-    from scorecube.report.formats import formulas, render_parts
+    from scorecube.report.formats import render
 
-    for part in render_parts(frame, form, terminal_width(), **how):
-        echo(part)
-    if form == "csv" and (changed := formulas(frame)):
-        notify(
-            f"note: {counted(len(changed), 'label')} begin like a formula of a spreadsheet "
-            f"({changed[0]!r}) and stand behind an apostrophe, which scorecube import removes; "
-            "--format json has them as they are"
-        )
+    echo(render(frame, form, terminal_width(), **how))
 
 
 def echo_results(results: Sequence[Any], study: str = "", top: int | None = None) -> None:
@@ -106,25 +93,22 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     if is_quiet():
         return
     width = shutil.get_terminal_size().columns
-    for summary in summaries(results, width, bars=sys.stdout.isatty(), top=top):
-        echo("\n".join(summary.head) + "\n")
-        echo(summary.table[0], BOLD)
-        echo("\n".join([*summary.table[1:], *summary.below]) + "\n")
+    for lines in summaries(results, width, top):
+        echo("\n".join(lines))
     if answer := sentence(results):
         echo(textwrap.fill(answer, width, break_long_words=False, break_on_hyphens=False))
     if study:
         word, name = shlex.quote(study), results[0].attrs["analysis"]
         commands = [f"all rows: scorecube show {word} {name}", f"page: scorecube report {word}"]
         one_line = len("   ".join(commands)) <= width
-        echo(("   " if one_line else "\n").join(commands), FAINT)
+        echo(("   " if one_line else "\n").join(commands))
 
 
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure into a file, and say so."""
     from scorecube.report.drawing import save_figure
 
-    for note in save_figure(figure, path):
-        notify(f"note: {note}")
+    save_figure(figure, path)
     notify(f"figure written to {path}")
 
 
@@ -138,37 +122,17 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def time_left(done: int, total: int, seconds: float) -> str:
-    """Return the estimated remaining time at the speed so far; empty before anything is done.
-
-    Examples
-    --------
-    >>> time_left(25, 100, 30.0), time_left(1, 1000, 30.0), time_left(0, 10, 30.0)
-    ('about 1:30 min left', 'about 8:19 h left', '')
-    """
-    if done <= 0:
-        return ""
-    left = round(seconds * (total - done) / done)
-    hours = left >= 6000
-    high, low = divmod(left // 60 if hours else left, 60)
-    return f"about {high}:{low:02d} {'h' if hours else 'min'} left"
-
-
 def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
     """Return a function of (done, total) that prints a line every few seconds."""
-    start, before, last = time.monotonic(), -1, time.monotonic()
+    last = time.monotonic()
 
     def print_progress(done: int, total: int) -> None:
-        nonlocal start, before, last
-        now = time.monotonic()
-        if before <= 0:  # kernels are compiled, and processes start, before anything is done
-            start, before = now, done
-        if now - last < PLAIN_SECONDS or done >= total:
+        nonlocal last
+        if time.monotonic() - last < PLAIN_SECONDS or done >= total:
             return
-        last = now
+        last = time.monotonic()
         count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
-        left = time_left(done - before, total - before, now - start)
-        notify(f"{label}: {', '.join(filter(None, [count, left]))}")
+        notify(f"{label}: {count}")
 
     return print_progress
 

@@ -11,7 +11,7 @@ import csv
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,7 +20,6 @@ from scorecube.errors import BadName
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.readable import (
-    ANY_GAIN,
     KEYS,
     TO,
     Cells,
@@ -33,8 +32,6 @@ from scorecube.report.readable import (
 from scorecube.report.tables import AS_PRINTED, trait
 
 FORMATS = ("text", "csv", "json", "markdown", "latex")
-ROWS_AT_ONCE = 2**16
-"""Rows of csv and json that are made at a time, which bounds the memory."""
 MOST_IN_LATEX = 6
 """Columns where none are chosen."""
 LEAST = 14
@@ -57,28 +54,21 @@ MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
 MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 
 
-def render(frame: pd.DataFrame, form: str, width: int | None = None, **how: Any) -> str:
-    """Return a table as text, see `render_parts`."""
-    return "\n".join(render_parts(frame, form, width, **how))
-
-
-def render_parts(
+def render(
     frame: pd.DataFrame,
     form: str,
     width: int | None = None,
-    first: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     caption: str = "",
     digits: int | None = None,
-) -> Iterator[str]:
-    """Yield the text of a table in parts without their last newline.
+) -> str:
+    """Return a table as text without its last newline.
 
     csv and json have all rows and columns in full precision, the others rounded numbers.
 
     frame: The table.
     form: One of `FORMATS`.
     width: Columns of the terminal, for ``text``; None for no limit.
-    first: Columns that a narrow terminal keeps: those by which rows are sorted.
     columns: Columns to show, limits by names such as ``mean_limits``; all by default.
     caption: Of a table in LaTeX or Markdown, in their marks.
     digits: Decimals of rounded numbers; None for those that limits allow.
@@ -87,14 +77,13 @@ def render_parts(
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form in ("csv", "json"):
-        yield from _data_parts(data_columns(frame, columns), form)
-        return
+        frame = data_columns(frame, columns)
+        return _csv(frame) if form == "csv" else as_json(as_records(frame))
     frame = merge_gains(frame)
     layout = layout_of(frame, columns, words=form != "text")
     cells = readable(frame, layout, TO if form == "latex" else " to ", digits)
     if form == "text":
-        yield text_table(cells, width, [*KEYS, *first])
-        return
+        return text_table(cells, width)
     if columns is None and caption:  # which says what is constant
         roles, printed = trait(frame, "role"), frame.attrs.get(AS_PRINTED)
         conditions = [name for name in frame if roles.get(str(name)) == "condition"]
@@ -102,36 +91,29 @@ def render_parts(
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
-    yield (_latex if form == "latex" else _markdown)(cells, caption)
+    return (_latex if form == "latex" else _markdown)(cells, caption)
 
 
-def text_table(cells: Cells, width: int | None = None, keep: Sequence[str] = ()) -> str:
-    """Return a table in columns; of one that is too wide, what all rows share stands above it.
-
-    Columns that still have no room are named below; labels of rows are shortened at last.
+def text_table(cells: Cells, width: int | None = None) -> str:
+    """Return a table in columns; those without room in a terminal are named below.
 
     Examples
     --------
-    >>> shown = {"gain": ["auto", "auto"], "metric": ["AP", "Q"], "share": ["10%", "8%"],
-    ...          "required": ["0.05", "-"]}
-    >>> print(text_table(Cells(shown, frozenset(["share", "required"])), 22, ["metric"]))
-    gain: auto
-    <BLANKLINE>
+    >>> shown = {"gain": ["auto", "auto"], "metric": ["AP", "Q"], "share": ["10%", "8%"]}
+    >>> print(text_table(Cells(shown, frozenset(["share"])), 18))
     metric  share
     ------  -----
     AP        10%
     Q          8%
-    left out: required;
-    csv and json have them
+    left out: gain;
+    csv and json have
+    them
     """
-    above, below = list[str](), list[str]()
+    below = list[str]()
     if width is not None and _width(cells) > width:
-        cells = cells.without_constants()
-        if cells.shared:
-            above = [*textwrap.wrap("; ".join(cells.shared), width, break_on_hyphens=False), ""]
-        cells, lost = fitted(cells, width, keep)
+        cells, lost = fitted(cells, width)
         below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
-    return "\n".join([*above, *aligned(cells, width, rule="-"), *below])
+    return "\n".join([*aligned(cells, width, rule="-"), *below])
 
 
 def left_out(headings: Sequence[str]) -> str:
@@ -139,15 +121,15 @@ def left_out(headings: Sequence[str]) -> str:
     return f"left out: {', '.join(headings)}; csv and json have them" if headings else ""
 
 
-def fitted(cells: Cells, width: int, keep: Sequence[str] = ()) -> tuple[Cells, list[str]]:
+def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
     """Return as many columns as have room, and the headings of the others.
 
-    Labels and the columns to keep come first, then the others in their order.
+    Labels come first, then numbers, then what is equal in all rows.
     """
-    labels = [name for name in cells.columns if name not in cells.numeric or name in keep]
-    kept = list[str]()
-    room = width
-    for name in [*labels, *(name for name in cells.columns if name not in labels)]:
+    kept, room = list[str](), width
+    for name in sorted(
+        cells.columns, key=lambda name: (len({*cells.columns[name]}) < 2, name in cells.numeric)
+    ):
         longest = max(map(len, cells.columns[name]), default=0)
         least = max(len(name), longest if name in cells.numeric else min(longest, LEAST))
         if least <= room or not kept:
@@ -204,24 +186,22 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")
 
 
-def _escaped(cells: Cells, form: str, bold: str) -> Cells:
-    """Return a table in which marks of a format are escaped, and the best are in bold type."""
-    columns = {}
+def _escaped(cells: Cells, form: str) -> Cells:
+    """Return a table in which marks of a format are escaped."""
+    columns, numeric = dict[str, list[str]](), set[str]()
     for name, texts in cells.columns.items():
         made = [marked(text, form) for text in texts]
-        if form == "latex" and name in cells.numeric:
-            made = [MINUS.sub("$-$", text) for text in made]
         heading = marked(name, form).ljust(3 * (form == "markdown"))
-        columns[heading] = [
-            bold % text if (name, k) in cells.bold else text for k, text in enumerate(made)
-        ]
-    headings = zip(columns, cells.columns, strict=True)
-    return Cells(columns, frozenset(made for made, name in headings if name in cells.numeric))
+        if name in cells.numeric:
+            numeric.add(heading)
+            made = [MINUS.sub("$-$", text) for text in made] if form == "latex" else made
+        columns[heading] = made
+    return Cells(columns, frozenset(numeric))
 
 
 def _markdown(cells: Cells, caption: str) -> str:
     """Return a table in Markdown, below its caption."""
-    lines = aligned(_escaped(cells, "markdown", "**%s**"), rule=":", gap=" | ")
+    lines = aligned(_escaped(cells, "markdown"), rule=":", gap=" | ")
     wide = max(map(len, lines))
     return "\n".join(
         [*([caption, ""] if caption else []), *(f"| {line:{wide}} |" for line in lines)]
@@ -232,7 +212,7 @@ def _latex(cells: Cells, caption: str) -> str:
     """Return a table in LaTeX: a float with its caption, or, without one, what stands in it."""
     spec = "".join("r" if name in cells.numeric else "l" for name in cells.columns)
     text = (
-        pd.DataFrame(_escaped(cells, "latex", r"\textbf{%s}").columns)
+        pd.DataFrame(_escaped(cells, "latex").columns)
         .style.hide(axis="index")
         .to_latex(column_format=spec, hrules=True)
         .replace(f"{{{spec}}}", f"{{{spec}}} % \\usepackage{{booktabs}}", 1)
@@ -262,18 +242,6 @@ def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataF
     return frame[[end for name in columns for end in ends.get(name, (name,))]]
 
 
-def _data_parts(frame: pd.DataFrame, form: str) -> Iterator[str]:
-    """Yield a table as csv or json some rows at a time."""
-    for start in range(0, max(len(frame), 1), ROWS_AT_ONCE):
-        part = frame.iloc[start : start + ROWS_AT_ONCE]
-        if form == "csv":
-            yield _csv(part, header=not start)
-            continue
-        text = as_json(as_records(part))
-        more = start + ROWS_AT_ONCE < len(frame)
-        yield text[2 if start else 0 : -2 if more else None] + "," * more
-
-
 def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; None for numbers that are missing or infinite."""
     return [
@@ -287,25 +255,19 @@ def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def formulas(frame: pd.DataFrame) -> list[str]:
-    """Return the labels of a table that a spreadsheet would take for formulas."""
+def _csv(frame: pd.DataFrame) -> str:
+    """Return CSV; labels that a spreadsheet would take for formulas stand behind an apostrophe."""
     texts = frame.select_dtypes(exclude=["number", "bool"])
     labels = {value for name in texts for value in texts[name].unique() if isinstance(value, str)}
-    return sorted(filter(is_formula, labels))
-
-
-def _csv(frame: pd.DataFrame, header: bool) -> str:
-    texts = frame.select_dtypes(exclude=["number", "bool"])
-    quoted = {label: f"'{label}" for label in formulas(frame)}
+    quoted = {label: f"'{label}" for label in filter(is_formula, labels)}
     safe = frame.assign(
         **{str(name): frame[name].map(_plain) for name in frame.select_dtypes("float")},
         **{str(name): frame[name].map(lambda value: quoted.get(value, value)) for name in texts},
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
-    returns = any("\r" in str(value) for name in texts for value in safe[name].unique())
+    returns = any("\r" in label for label in labels)
     quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    text = safe.to_csv(index=False, header=header, quoting=quoting, float_format=float.__repr__)
-    return str(text).removesuffix("\n")
+    return safe.to_csv(index=False, quoting=quoting, float_format=float.__repr__).removesuffix("\n")
 
 
 def _plain(value: Any) -> Any:
@@ -314,12 +276,3 @@ def _plain(value: Any) -> Any:
         return value
     short = float(f"{value:.12g}")
     return short if short == float(f"{value:.15g}") else float(value)
-
-
-def merge_note(frame: pd.DataFrame) -> list[str]:
-    """Return a note on rows that text joins and csv does not."""
-    if len(merge_gains(frame)) == len(frame):
-        return []
-    return [
-        f"gain {ANY_GAIN}: the same at every gain setting; csv and json have all {len(frame)} rows"
-    ]

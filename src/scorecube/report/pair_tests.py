@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.results import labelled
 from scorecube.report.tables import Table, combine
-from scorecube.report.views import DIFFERENCE, DISCRIMINATION, Answer, View
+from scorecube.report.views import DISCRIMINATION, Answer, View
 
 JOINT = ("tukey", "maxt")
 """Tests whose p-values account for all pairs together."""
@@ -25,9 +25,6 @@ BETTER = "own?=own_error_pairs better?=significant_better worse?=significant_wor
 PAIR = (
     "test run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value "
     "p_value_holm? p_value_bh? p_single? t standard_error"
-)
-ADJUSTED = (
-    "test alpha adjustment significant=adjusted_significant pairs=n_tested share=adjusted_share"
 )
 BRIEF = "metric=label significant of=pairs share estimated_difference alpha"
 BRIEF_PAIR = (
@@ -64,11 +61,6 @@ POWER = Table(
 """Discriminative power, best first (Sakai 2007, Tables 4 and 6)."""
 PAIRS = Table("metric gain pair", f"metric gain {PAIR}", brief=BRIEF_PAIR, legend=legend)
 """Every pair of runs: difference with 95 % limits, effect sizes, and p-values."""
-ONE_BY_ONE_TABLES = {
-    "power": POWER,
-    "pairs": PAIRS,
-    "adjusted": Table("metric gain adjustment alpha", f"metric gain {ADJUSTED}"),
-}
 PAIRED = {
     "power": replace(
         POWER, dims="metric gain test alpha", sort="-test -alpha -share", brief=f"test {BRIEF}"
@@ -79,18 +71,6 @@ PAIRED = {
         part=at_largest_alpha,
         brief=f"test {BRIEF_PAIR}",
         legend=legend,
-    ),
-    "adjusted": Table(
-        "metric gain test adjustment alpha",
-        f"metric gain {ADJUSTED}",
-        "-test -adjustment -alpha -share",
-    ),
-    "equivalence": Table(
-        "metric gain adjustment alpha",
-        "metric gain margin? alpha? adjustment? equivalent?=verdict_pairs[equivalent] "
-        "different?=verdict_pairs[different] inconclusive?=verdict_pairs[inconclusive]",
-        sort="-adjustment -alpha -equivalent",
-        only="margin",
     ),
 }
 
@@ -127,15 +107,6 @@ def separated(result: xr.Dataset) -> Iterator[Answer]:
         if row.get("own", 0) > 0:
             clause += f"; their own errors alone would separate {row['own']:.0f} more"
         yield Answer(row["label"], row["share"], form=".1%", clause=clause, what=what)
-
-
-def estimated(result: xr.Dataset) -> Iterator[Answer]:
-    """Yield Sakai's estimated differences."""
-    for row in labelled(POWER.frame(result), LARGEST):
-        if "estimated_difference" in row:
-            clause = f"Sakai's for p < {row['alpha']:g}, without limits"
-            value = row["estimated_difference"]
-            yield Answer(row["label"], value, None, None, ".2f", clause, "estimated difference")
 
 
 def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
@@ -222,9 +193,9 @@ VIEWS = {
     name: View(
         name=name,
         heading=heading,
-        tables={"power": POWER, "pairs": PAIRS} if name in JOINT else ONE_BY_ONE_TABLES,
+        tables={"power": POWER, "pairs": PAIRS},
         about=about,
-        answers={DISCRIMINATION: separated} | ({} if name in JOINT else {DIFFERENCE: estimated}),
+        answers={DISCRIMINATION: separated},
         title=title,
         figure=p_value_curves,
         reads="Sorted p-values: the lower a curve, the more pairs a metric separates.",
@@ -232,10 +203,4 @@ VIEWS = {
     )
     for name, (heading, about) in TESTS.items()
 }
-VIEWS["paired"] = replace(
-    VIEWS["paired"],
-    tables=PAIRED,
-    if_few="pairs",
-    answers={DISCRIMINATION: separated},
-    overview=None,
-)
+VIEWS["paired"] = replace(VIEWS["paired"], tables=PAIRED, overview=None)

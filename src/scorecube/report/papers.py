@@ -59,7 +59,7 @@ def latex(
     Returns
     -------
     text
-        A ``table`` environment. The caption cites by the keys of the references in the report.
+        A ``table`` environment.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def markdown(
     metrics: Sequence[Any] | None = None,
     digits: int | None = None,
 ) -> str:
-    """Return a table of a result in Markdown, with a caption that cites by names and years.
+    """Return a table of a result in Markdown, with a caption.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def _text(
 def caption(
     view: View, table: Table, results: Sequence[Mapping[Any, Any]], frame: pd.DataFrame, form: str
 ) -> str:
-    """Return the caption of a table: what was computed of what, and what to cite.
+    """Return the caption of a table in one sentence: what was computed of what.
 
     view, table: Of an analysis, and one of its tables.
     results: Attributes of the results that the table shows.
     frame: The table.
-    form: ``latex``, with keys to cite, or ``markdown``, with names and years.
+    form: ``latex`` or ``markdown``, whose marks are escaped.
     """
     collections = filter(None, (str(attrs.get(COLLECTION, "")) for attrs in results))
     several = counted(len(results), "collection")
@@ -142,15 +142,9 @@ def caption(
         value = frame[name].iloc[0] if frame[name].nunique() == 1 else names.AUTO
         if (name in KEYS[1:] or roles.get(name) == "condition") and value != names.AUTO:
             words.append(f"{name.replace('_', ' ')} {value}")
-    text = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}."
-    if table.legend is not None:
-        text += f" {table.legend(results[0])}."
-    text, keys = marked(text, form), reference_keys(view.name)
-    if not keys:
-        return text
-    if form == "latex":
-        return f"{text} Methods: \\cite{{{','.join(keys)}}}."
-    return f"{text} Methods: {'; '.join(map(short_reference, keys))}."
+    about = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}"
+    legend = "" if table.legend is None else table.legend(results[0])
+    return marked(f"{'; '.join(filter(None, [about, legend]))}.", form)
 
 
 @cache

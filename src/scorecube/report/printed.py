@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from scorecube.report.readable import Bold, Marked
+from scorecube.report.readable import Marked
 from scorecube.report.tables import AS_PRINTED, Table, where
 
 MISSING = Marked("-")
@@ -105,9 +105,8 @@ def _crossed(frame: pd.DataFrame, keys: list[str], across: str) -> Iterator[dict
 
 
 def tau(row: Mapping[Any, Any]) -> Marked:
-    """Return tau with four decimals, in bold type if it is marked."""
-    text = number(row["tau"], 4, whole=False)
-    return Bold(text) if row["bold"] else text
+    """Return tau with four decimals."""
+    return number(row["tau"], 4, whole=False)
 
 
 def variances(result: xr.Dataset) -> Iterator[dict[str, Any]]:

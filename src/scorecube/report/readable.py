@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scorecube import names
-from scorecube.errors import BadName, nearest, option, visible
+from scorecube.errors import BadName, option, visible
 from scorecube.report.tables import COLLECTION, trait
 
 KEYS = (COLLECTION, names.METRIC, names.GAIN)
@@ -26,12 +26,6 @@ UNKNOWN = -1
 
 class Marked(str):
     """A number with marks, aligned as numbers are."""
-
-    __slots__ = ()
-
-
-class Bold(Marked):
-    """The same, in bold type where a format has it."""
 
     __slots__ = ()
 
@@ -119,31 +113,17 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     return text
 
 
-def limits_of(frame: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Return estimates with the columns of their limits; a standard error stands in both places."""
-    roles, of = trait(frame, "role"), trait(frame, "of")
-    pairs = list[tuple[str, str, str]]()
-    for estimate in filter(frame.columns.__contains__, dict.fromkeys(of.values())):
-        low, high, errors = (
-            [
-                name
-                for name in map(str, frame)
-                if (of.get(name), roles.get(name)) == (estimate, role)
-            ]
-            for role in ("low", "high", "standard_error")
-        )
-        ends = [*zip(low, high, strict=False), *zip(errors, errors, strict=True)]
-        pairs += [(estimate, *pair) for pair in ends]
-    return pairs
-
-
 def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     """Return estimate, lower and upper limit by the name of the interval, as ``mean_limits``."""
-    return {
-        "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits": (of, low, high)
-        for of, low, high in limits_of(frame)
-        if low != high
-    }
+    roles, of = trait(frame, "role"), trait(frame, "of")
+    intervals = dict[str, tuple[str, str, str]]()
+    for estimate in filter(frame.columns.__contains__, dict.fromkeys(of.values())):
+        ends = [name for name in map(str, frame) if of.get(name) == estimate]
+        lows, highs = ([name for name in ends if roles[name] == end] for end in ("low", "high"))
+        for low, high in zip(lows, highs, strict=False):
+            name = "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits"
+            intervals[name] = estimate, low, high
+    return intervals
 
 
 def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list[str]]:
@@ -153,16 +133,13 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     """
     forms, roles = trait(frame, "form"), trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
-    for estimate, low, high in limits_of(frame):
-        first, last = (pd.to_numeric(frame[end], errors="coerce") for end in (low, high))
-        half = first if low == high else (last - first) / 2
-        places = decimals_of(half * (100 if forms.get(estimate, PLAIN).endswith("%") else 1))
-        if low != high and estimate in decimals:
+    for estimate, *ends in intervals_of(frame).values():
+        if estimate in decimals:
             continue  # limits that are not shown beside it
-        for name in {low, high}:
-            decimals[name] = np.where(places == UNKNOWN, decimals.get(name, UNKNOWN), places)
-        before = decimals.get(estimate, np.full(len(frame), UNKNOWN))
-        decimals[estimate] = np.where(before == UNKNOWN, places, before)
+        low, high = (pd.to_numeric(frame[end], errors="coerce") for end in ends)
+        scale = 50 if forms.get(estimate, PLAIN).endswith("%") else 0.5
+        places = decimals_of(scale * (high - low))
+        decimals |= dict.fromkeys((estimate, *ends), places)
     texts = {}
     for name in map(str, frame.columns):
         form, role = forms.get(name, PLAIN), roles.get(name, "")
@@ -208,32 +185,15 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table as text: the cells of each column by its heading, and which have numbers.
-
-    shared: Columns that are equal in all rows, as ``heading: value``, where they are set apart.
-    """
+    """A table as text: the cells of each column by its heading, and which have numbers."""
 
     columns: dict[str, list[str]]
     numeric: frozenset[str]
-    bold: frozenset[tuple[str, int]] = frozenset()
-    shared: tuple[str, ...] = ()
 
-    def only(self, headings: Collection[str], shared: Sequence[str] = ()) -> Cells:
+    def only(self, headings: Collection[str]) -> Cells:
         """Return some of the columns, in the order of the table."""
         columns = {name: cells for name, cells in self.columns.items() if name in headings}
-        return replace(self, columns=columns, shared=(*self.shared, *shared))
-
-    def without_constants(self) -> Cells:
-        """Return the table without the columns that are equal in all of several rows."""
-        equal = {
-            name: cells[0]
-            for name, cells in self.columns.items()
-            if len(cells) > 1 and len({*cells}) == 1
-        }
-        if len(equal) == len(self.columns):
-            return self
-        shared = [f"{name}: {text}" for name, text in equal.items() if text != NONE]
-        return self.only(self.columns.keys() - equal.keys(), shared)
+        return replace(self, columns=columns)
 
 
 def readable(
@@ -251,7 +211,7 @@ def readable(
     """
     layout = layout_of(frame) if layout is None else layout
     texts, columns = cell_texts(frame, digits), {}
-    numeric, bold = set[str](), set[tuple[str, int]]()
+    numeric = set[str]()
     for heading, (first, *ends) in layout.items():
         rows = zip(texts[first], *(texts[end] for end in ends), strict=True)
         if len(ends) == 1:
@@ -261,9 +221,7 @@ def readable(
         values = frame[first].dropna().tolist()
         if any(isinstance(v, int | float | Marked) and not isinstance(v, bool) for v in values):
             numeric.add(heading)
-        if frame[first].dtype.kind not in "biuf":
-            bold |= {(heading, k) for k, cell in enumerate(frame[first]) if isinstance(cell, Bold)}
-    return Cells(columns, frozenset(numeric), frozenset(bold))
+    return Cells(columns, frozenset(numeric))
 
 
 def layout_of(
@@ -302,8 +260,7 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
     for column in columns or ():
         if column not in known:
             raise BadName(
-                f"{option('columns')}: no column {column!r}; nearest: {nearest(column, known)}; "
-                f"the table has: {', '.join(known)}",
+                f"{option('columns')}: no column {column!r}; the table has: {', '.join(known)}",
                 option="columns",
             )
 

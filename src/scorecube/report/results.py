@@ -127,10 +127,7 @@ def select_rows(
     descending = {name.removesuffix(DESCENDING): name.endswith(DESCENDING) for name in sort or ()}
     for column in descending:
         if column not in frame:
-            close = nearest(column, list(map(str, frame.columns)))
-            raise BadName(
-                f"{option('sort')}: no column {column!r}; nearest: {close}", option="sort"
-            )
+            raise BadName(f"{option('sort')}: no column {column!r}", option="sort")
     if descending:
         ascending = [not largest_first for largest_first in descending.values()]
         frame = frame.sort_values([*descending], ascending=ascending, kind="stable")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -19,36 +17,22 @@ from scorecube.report.tables import COLLECTION, LIMITS, Table, combine, where
 
 MOST_ROWS, MOST_MADE = 12, 200_000
 """Rows that are shown, and of a table that is made for them."""
-LEAST_BAR, MOST_BAR = 12, 40
-"""Width of the drawn limits."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A small table: lines above it, its lines with the headings first, and lines below."""
+def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None) -> list[list[str]]:
+    """Return the lines of small tables of results of one analysis with equal options.
 
-    head: list[str]
-    table: list[str]
-    below: list[str]
-
-
-def summaries(
-    results: Sequence[xr.Dataset], width: int, *, bars: bool = False, top: int | None = None
-) -> list[Shown]:
-    """Return the small tables of results of one analysis with equal options, one a collection.
-
-    results: Of several collections only the first table is shown.
+    results: One a collection; of several only the first table is shown.
     width: Columns of the terminal.
-    bars: Draw limits where there is room.
     top: Rows of each collection; None for as many as are usual.
     """
-    view, shown = view_of_result(results[0]), list[Shown]()
+    view, shown = view_of_result(results[0]), list[list[str]]()
     for name in view.shown[: 1 if len(results) > 1 else None]:
         frames = [_rows(view.tables[name], result) for result in results]
         frames = [frame for frame in frames if len(frame)]
         if frames:
             title = _title(results) if not shown else f"table {name}"
-            shown.append(_shown(title, frames, view.tables[name], width, bars, top))
+            shown.append(_shown(title, frames, view.tables[name], width, top))
     return shown
 
 
@@ -102,13 +86,8 @@ def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]
 
 
 def _shown(
-    title: str,
-    frames: Sequence[pd.DataFrame],
-    table: Table,
-    width: int,
-    bars: bool,
-    top: int | None,
-) -> Shown:
+    title: str, frames: Sequence[pd.DataFrame], table: Table, width: int, top: int | None
+) -> list[str]:
     """Return a table of the first rows of each collection: of several as many as fit."""
     most = top or max(1, MOST_ROWS // len(frames))
     frame = combine([rows.head(most) for rows in frames])
@@ -125,31 +104,7 @@ def _shown(
     if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
         dropped.add(names.TEAM)
     cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width)
-    lines = aligned(cells, width)
-    limited = [parts for parts in layout.values() if len(parts) == 3]
-    if bars and limited:
-        lines = _with_bars(lines, frame[list(limited[0])], width)
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
-    return Shown(textwrap.wrap(title, width), lines, below + textwrap.wrap(left_out(lost), width))
-
-
-def _with_bars(lines: list[str], limits: pd.DataFrame, width: int) -> list[str]:
-    """Return lines with estimates and their limits drawn on one scale, where there is room."""
-    wide = max(map(len, lines)) + 2
-    room = min(width - wide, MOST_BAR)
-    numbers = limits.to_numpy(float)
-    known = numbers[np.isfinite(numbers)]
-    if room < LEAST_BAR or not known.size or known.min() == known.max():
-        return lines
-    places = (numbers - known.min()) / (known.max() - known.min()) * (room - 1)
-    drawn = [""]
-    for estimate, low, high in places:
-        if not np.isfinite(estimate):
-            drawn.append("")
-            continue
-        low, high = (estimate if np.isnan(low) else low), (room - 1 if np.isnan(high) else high)
-        letters = ["-" if round(low) <= k <= round(high) else " " for k in range(room)]
-        letters[round(estimate)] = "|"
-        drawn.append("".join(letters))
-    return [f"{line.ljust(wide)}{bar}".rstrip() for line, bar in zip(lines, drawn, strict=True)]
+    below += textwrap.wrap(left_out(lost), width)
+    return [*textwrap.wrap(title, width), "", *aligned(cells, width), *below, ""]

@@ -12,15 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scorecube.analyses import registry
-from scorecube.errors import BadName, did_you_mean
+from scorecube.errors import BadName
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from scorecube.report.tables import Table
-
-FEW = 30
-"""Rows of a short table."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +124,6 @@ class View:
         Draws one result at one gain setting on a canvas; whether it is about one metric.
     overview
         Draws the results of several collections.
-    if_few
-        Table that is the default where it has at most `FEW` rows.
     shown
         Tables that pages and terminals show; the first by default.
     compute, page_result
@@ -147,7 +142,6 @@ class View:
     reads: str = ""
     by_metric: bool = False
     overview: Callable[..., None] | None = None
-    if_few: str = ""
     shown: Sequence[str] = ()
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
     page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
@@ -169,22 +163,15 @@ class View:
         return next(iter(self.tables))
 
     def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> Table:
-        """Return a table; for no name the first, or `if_few` where it is short.
-
-        Of results that have the settings of a paper it is the paper's table.
+        """Return a table; for no name that of the paper whose settings a result has, or the first.
 
         Raises BadName: A table that does not exist.
         """
         chosen = name or self.first_table
-        if name is None and results:
-            few, preset = self.tables.get(self.if_few), str(results[0].attrs.get("preset", ""))
-            short = few is not None and all(few.rows(result) <= FEW for result in results)
-            chosen = preset if preset in self.tables else self.if_few if short else chosen
+        if name is None and results and results[0].attrs.get("preset") in self.tables:
+            chosen = str(results[0].attrs["preset"])
         if chosen not in self.tables:
-            raise BadName(
-                f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}"
-                f"{did_you_mean(chosen, list(self.tables))}"
-            )
+            raise BadName(f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}")
         return self.tables[chosen]
 
 

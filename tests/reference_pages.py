@@ -12,7 +12,7 @@ import typer
 
 import scorecube
 from scorecube.analyses import registry
-from scorecube.analyses.options import describe_type, options_of
+from scorecube.analyses.options import options_of
 from scorecube.cli import program
 from scorecube.cli.program import FURTHER, QUESTIONS
 
@@ -112,12 +112,12 @@ def option_table(kind: type) -> list[dict[str, str]]:
     return [
         {
             "argument": declared.name,
-            "flag": declared.flag if declared.on_command_line else "",
-            "values": ", ".join(map(str, declared.choices)) or describe_type(declared.type),
+            "flag": declared.flag if declared.help else "",
+            "values": declared.expected.removeprefix("one of "),
             "default": {True: "yes", False: "no"}[declared.default]
             if isinstance(declared.default, bool)
             else declared.default_text() or "",
-            "meaning": declared.description if declared.default is True else declared.help,
+            "meaning": declared.help,
         }
         for declared in options_of(kind).values()
     ]

@@ -192,7 +192,7 @@ def test_commands_take_the_options_of_the_contract(scorecube: Cli, command: str)
 @pytest.mark.parametrize("name", registry.names())
 def test_python_and_the_command_line_have_the_same_defaults(name: str) -> None:
     kind, command = registry.load(name), inspect.signature(analysis_command(name)).parameters
-    ours = {key: option for key, option in declared_options(kind).items() if option.on_command_line}
+    ours = {key: option for key, option in declared_options(kind).items() if option.help}
     parsed = {key: value_of(option, command[key].default) for key, option in ours.items()}
     assert {key: getattr(kind(**parsed), key) for key in ours} == {
         key: getattr(kind(), key) for key in ours

@@ -60,58 +60,6 @@ def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecub
     assert doubt in (tmp_path / "x.html").read_text()
 
 
-LEVEL = "{} is {} 0.5, as no usual level is; did you mean {}?"
-
-
-def test_doubts_about_options_are_said_at_once_and_kept(tmp_path: Path, scorecube: Cli) -> None:
-    study = tmp_path / "study.zarr"
-    cube = simulate_cube(n_runs=12, metrics=("AP",))
-    open_study(study, mode="a").add("c", cube=cube)
-    words = ("swap", study, "--sampling", "replacement", "--size", 50, "--confidence", "0.95,.05")
-    expected = [LEVEL.format("confidence 0.05", "below", 0.95)]
-    for further in (["--dry-run"], ["--trials", 10, "--seed", 1]):
-        said = scorecube(*words, *further).succeeded().stderr
-        assert [line for line in said.splitlines() if ": note: " in line] == [
-            f"c: note: {doubt}" for doubt in expected
-        ]
-    kept = scorecube("info", study, "--warnings").succeeded().stdout
-    assert all(f"c: swap: {doubt}\n" in kept for doubt in expected)
-    scorecube("report", study, "--out", tmp_path / "x.html").succeeded()
-    page = (tmp_path / "x.html").read_text()
-    assert all(doubt[1:] in page for doubt in expected)
-    assert open_study(study)["c"].result("swap").attrs["doubts"] == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("design --variance .04 --alpha .6", LEVEL.format("alpha 0.6", "above", 0.4)),
-        (
-            "design --variance .04 --method ci --alpha .95",
-            LEVEL.format("alpha 0.95", "above", 0.05),
-        ),
-        (
-            "wcw --variance .04 --topics 50 --route ci,anova-exact --alpha .6",
-            LEVEL.format("alpha 0.6", "above", 0.4),
-        ),
-        ("design --variance .04 --alpha 5", "; did you mean 0.05?"),
-        ("design --variance .04 --alpha 95", "; did you mean 0.05?"),
-    ],
-)
-def test_levels_of_other_commands_are_doubted(
-    words: str, said: str, tmp_path: Path, scorecube: Cli
-) -> None:
-    study, cube = tmp_path / "study.zarr", simulate_cube(n_runs=3)
-    opened = open_study(study, mode="a")
-    for name in "cd":
-        opened.add(name, cube=cube)
-    place = {"STUDY": str(study), "RUN": str(cube["run"].values[0])}
-    done = scorecube(*(place.get(word, word) for word in words.split()))
-    lines = done.stderr.splitlines()
-    assert (f"note: {said}" in lines) if done.status == 0 else lines[-1].endswith(said)
-    assert len([line for line in lines if "did you mean" in line]) == 1
-
-
 ALIKE = "runs with equal scores everywhere: {}; perhaps one run under two names (leave one out), or runs that differ only where these metrics do not look"
 LISTED = {
     "adhoc8": [ALIKE.format("run57 = run59, run69 = run70")],

@@ -25,8 +25,6 @@ CONTROL = re.compile(
 """Characters that give orders to a terminal or break lines, and bytes that are no text."""
 FLAGS_OF_SWEEPS = ("replace",)
 """Arguments that are said once, on the command line of a sweep, not in its file."""
-USUAL_LEVELS = {"alpha": (0.0, 0.5), "confidence": (0.5, 1.0)}
-"""Kind of level -> the range outside of which 1 - the level is meant more often."""
 
 
 def option(name: str, value: Any = None) -> str:
@@ -190,38 +188,6 @@ def kind_of(value: object) -> str:
     """Return the type of a value with its article, e.g. ``a DataFrame``."""
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
-
-
-def doubts_of_levels(kind: str, levels: Iterable[float]) -> list[str]:
-    """Return a sentence about each level outside of the usual range of its kind.
-
-    Examples
-    --------
-    >>> doubts_of_levels("confidence", [0.95, 0.05])
-    ['confidence 0.05 is below 0.5, as no usual level is; did you mean 0.95?']
-    """
-    low, high = USUAL_LEVELS[kind]
-    return [
-        f"{kind} {level:g} is {f'below {low:g}' if level < low else f'above {high:g}'}, "
-        f"as no usual level is{meant(level, kind)}"
-        for level in levels
-        if not low <= level <= high
-    ]
-
-
-def meant(value: float, kind: str = "") -> str:
-    """Return a question after the share that a percentage, or 1 - a level, stands for.
-
-    Examples
-    --------
-    >>> meant(95, "confidence"), meant(5, "confidence"), meant(5, "alpha"), meant(0.05, "alpha")
-    ('; did you mean 0.95?', '; did you mean 0.95?', '; did you mean 0.05?', '')
-    """
-    low, high = USUAL_LEVELS.get(kind, (0.0, 1.0))
-    share = value / 100 if 1 < value < 100 else value
-    if 0 < share < 1 and not low <= share <= high:
-        share = 1 - share
-    return f"; did you mean {share:g}?" if 0 < share < 1 and share != value else ""
 
 
 def natural_key(label: str) -> list[str | int]:

@@ -11,20 +11,11 @@ import pytest
 import xarray as xr
 
 from scorecube import Swap
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
 from scorecube.analyses.plan import Plan, make_plan
 from scorecube.errors import BadPlan
 from scorecube.testing import simulate_cube
 
 BASE = Swap(size=10)
-READ_LATER = {
-    "swap": {"rule", "confidence", "required"}, "stability": set(), "bootstrap": {"plus_one"},
-    "randomisation": {"plus_one"}, "tukey": {"alphas", "plus_one"}, "maxt": {"alphas", "plus_one"}, "leaderboard": {"alpha"}, "board": {"alpha"},
-    "paired": {"alphas", "margin"}, "reliability": {"topic_sizes", "target"}, "correlate": {"confidence", "bold"},
-    "teams": set(), "judges": set(),
-}  # fmt: skip
-"""Options that only `finalize` reads: digests of stored blocks leave them out."""
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +27,12 @@ def plan(cube: xr.Dataset, swap: Swap = BASE, **changes: Any) -> Plan:
     return make_plan(cube, swap, **{"trials": 30, "seed": 7, **changes}).plan
 
 
-def test_equal_plans_have_equal_digests(cube: xr.Dataset) -> None:
-    first, second = plan(cube), plan(cube.copy(deep=True), Swap(size=10))
+def test_equal_plans_have_equal_digests_and_more_trials_the_same_blocks(cube: xr.Dataset) -> None:
+    first, second = plan(cube), plan(cube.copy(deep=True).chunk({"run": 1}), Swap(size=10))
     assert (first.digest, first.work_digest) == (second.digest, second.work_digest)
-    assert first.digest != first.work_digest
-
-
-def test_ways_of_reading_the_counts_share_blocks_but_no_result(cube: xr.Dataset) -> None:
-    others = [plan(cube, trials=trials) for trials in (1, 31, 10**12)]
-    others += [plan(cube, replace(BASE, rule="s1")), plan(cube, replace(BASE, confidence=(0.9,)))]
-    assert {other.work_digest for other in others} == {plan(cube).work_digest}
-    assert len({other.digest for other in [*others, plan(cube)]}) == 6
+    others = [first, *(plan(cube, trials=trials) for trials in (1, 31, 10**12))]
+    assert {other.work_digest for other in others} == {first.work_digest}
+    assert len({other.digest for other in others}) == 4
 
 
 def test_systems_and_groups_that_are_shared_are_in_the_digest(cube: xr.Dataset) -> None:
@@ -58,65 +44,27 @@ def test_systems_and_groups_that_are_shared_are_in_the_digest(cube: xr.Dataset) 
     assert plan(alone).digest == plan(cube).digest
 
 
-def test_a_lazy_cube_has_the_digest_of_the_loaded_one(cube: xr.Dataset) -> None:
-    assert plan(cube.chunk({"run": 1})).digest == plan(cube).digest
-
-
-def test_whatever_changes_the_counts_changes_both_digests(cube: xr.Dataset) -> None:
+def test_whatever_changes_the_result_changes_both_digests(cube: xr.Dataset) -> None:
     other_score = cube.copy(deep=True)
     other_score["score"][1, 0, 2, 3] += 1e-12
-    plans = [
-        plan(cube),
-        plan(cube, seed=8),
-        plan(cube, replace(BASE, size=11)),
-        plan(cube, replace(BASE, size=None)),
-        plan(cube, replace(BASE, sampling="replacement")),
-        plan(cube, replace(BASE, sampling="independent")),
-        plan(cube, replace(BASE, bins=20)),
-        plan(cube, replace(BASE, bin_width=0.02)),
-        plan(cube, replace(BASE, share="none")),
-        plan(cube, replace(BASE, summary="geo")),
-        plan(cube, replace(BASE, size=(5, 10))),
-        plan(other_score),
-        plan(cube.isel(run=[0, 1, 2])),
-        plan(cube.isel(topic=slice(1, None))),
-        plan(cube.isel(metric=[1])),
-        plan(cube.isel(metric=[1, 0])),
-        plan(cube.assign_coords(run=["a", "b", "c", "d"])),
-    ]
+    changes: dict[str, Any] = {"sampling": "replacement", "size": 11, "bins": 20, "rule": "s1"}
+    plans = [plan(cube), plan(cube, seed=8), plan(other_score)]
+    plans += [plan(cube, replace(BASE, **{key: value})) for key, value in changes.items()]
+    plans += [plan(cube.isel(part)) for part in ({"run": [0, 1]}, {"topic": slice(1, None)})]
+    plans += [plan(cube.isel(metric=part)) for part in ([1], [1, 0])]
+    plans += [plan(cube.assign_coords(run=["a", "b", "c", "d"]))]
     assert len({each.work_digest for each in plans}) == len(plans)
     assert len({each.digest for each in plans}) == len(plans)
 
 
-def test_every_option_is_known_to_count_or_to_be_read_later() -> None:
-    counted = {"sampling", "size", "summary", "bin_width", "bins", "share"}
-    later = {
-        name: {key for key, option in options_of(registry.load(name)).items() if option.finalize}
-        for name in registry.names()
-    }
-    assert set(options_of(Swap)) == counted | later["swap"]
-    assert later == READ_LATER
-
-
 def test_the_record_is_json_that_holds_the_whole_plan(cube: xr.Dataset) -> None:
-    record = plan(cube, Swap(size=10, confidence=(0.9, 0.8)), seed=2**64 - 1).record()
+    made = Swap(size=10, confidence=(0.9, 0.8))
+    record = plan(cube, made, seed=2**64 - 1).record()
     assert json.loads(json.dumps(record)) == record
-    assert record["analysis"] == "swap"
-    assert record["trials"] == 30
-    # Text: readers of JSON in other languages keep 53 bits of a number.
-    assert record["seed"] == "18446744073709551615"
-    assert record["options"] == {
-        "sampling": "disjoint", "size": 10, "summary": "mean", "rule": "s0", "confidence": [0.9, 0.8], "bin_width": 0.01, "bins": "auto",
-        "share": "all", "required": "isotonic",
-    }  # fmt: skip
-    assert Swap(
-        **{**record["options"], "confidence": tuple(record["options"]["confidence"])}
-    ) == Swap(size=10, confidence=(0.9, 0.8))
-
-
-@pytest.mark.parametrize("seed", [0, 2**64 - 1])
-def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
-    assert plan(cube, seed=seed).record()["seed"] == str(seed)
+    # The seed is a text: readers of JSON in other languages keep 53 bits of a number.
+    expected = {"analysis": "swap", "trials": 30, "seed": "18446744073709551615"}
+    assert record | expected == record
+    assert Swap(**record["options"]) == made
 
 
 @pytest.mark.parametrize(
@@ -124,7 +72,7 @@ def test_seeds_at_the_limits_are_taken(cube: xr.Dataset, seed: int) -> None:
     [("seed", -1), ("seed", 2**64), ("seed", 1.5), ("seed", True), ("trials", 0), ("trials", 2.0)],
 )
 def test_seeds_and_trials_out_of_range_are_refused(cube: xr.Dataset, name: str, value: Any) -> None:
-    with pytest.raises(BadPlan, match=f"^{name}: expected .*; found {value}$") as caught:
+    with pytest.raises(BadPlan) as caught:
         plan(cube, **{name: value})
     assert caught.value.option == name
 
@@ -133,10 +81,7 @@ def test_numbers_of_numpy_are_those_of_python(cube: xr.Dataset) -> None:
     same = plan(cube, seed=np.uint64(7), trials=np.int32(30))
     assert same.digest == plan(cube, seed=7, trials=30).digest
     several: list[Any] = [[5, 10], np.array([5, 10]), range(5, 11, 5), (10, 5)]
-    sizes = [Swap(size=size) for size in several]
-    assert sizes == [Swap(size=(5, 10))] * 4
-    number: Any = np.int64(25)
-    assert Swap(size=number).options() == Swap(size=25).options()
+    assert [Swap(size=size) for size in several] == [Swap(size=(5, 10))] * 4
 
 
 def test_impossible_options_are_refused(cube: xr.Dataset) -> None:

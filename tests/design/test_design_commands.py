@@ -71,7 +71,7 @@ def test_figures_are_written(scorecube: Cli, tmp_path: Path, words: str) -> None
         ("design nowhere.zarr", "nowhere.zarr"),
         ("design --variance x", "'x'"),
         ("design --variance 0.1 --metrics AP", "--metrics"),
-        ("design --variance 0.1 --systems 2.5", "--systems 2.5"),
+        ("design --variance 0.1 --systems 2.5", "--systems: expected a whole number"),
         ("wcw --variance 0.1 --topics 1", "--topics"),
         ("design --curves tools", "--out"),
         ("design --variance 0.1 --out a.jpg", "a.jpg"),

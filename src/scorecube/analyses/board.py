@@ -48,20 +48,14 @@ class Board(Leaderboard):
         }
     }
 
-    collections: tuple[str, ...] = option_field(
-        (), "Collections, in their order.", may_be_empty=True, on_command_line=False
-    )
+    collections: tuple[str, ...] = ()
     weights: tuple[str, ...] = option_field(
-        (),
-        "Weights of collections, such as nq=2,fiqa=0.5; 1 for others.",
-        detail="Divided by their sum.",
-        may_be_empty=True,
+        (), "Weights of collections, such as nq=2,fiqa=0.5; 1 for others."
     )
     standardise: Literal["none", "z", "std-AB", "rank"] = option_field(
         "none",
         "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, "
         "the share of other runs with a lower score; or none.",
-        detail="For collections whose scores have different scales.",
     )
 
     def table(self, cube: xr.Dataset) -> Table:

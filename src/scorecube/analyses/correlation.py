@@ -19,7 +19,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.correlation_result import COMPARED, VARIABLES, about_limits, in_order
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray
@@ -56,15 +56,9 @@ class Correlation(Analysis):
     every_gain: bool = option_field(
         False, "Compare every two gain settings, as Sakai 2004 does, not each with the first alone."
     )
-    confidence: float = level_field(
-        names.CONFIDENCE, 0.95, "Confidence level of all intervals.", finalize=True
-    )
+    confidence: float = option_field(0.95, "Confidence level of all intervals.", above=0, below=1)
     bold: float | None = option_field(
-        None,
-        "Mark values of tau above it; by default those whose interval exceeds 1.",
-        detail="Sakai 2007, Table 5 marks values above 0.8, Sakai 2004 above 0.99; the default is "
-        "that of Sakai and Shang 2016, Table 2, about intervals by the null variance.",
-        finalize=True,
+        None, "Mark values of tau above it; by default those whose interval exceeds 1."
     )
 
     def notes(self, table: Table) -> list[str]:

@@ -46,7 +46,7 @@ class Tukey(ResampledTest):
     joint: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = alphas_field(family_wise=True)
+    alphas: tuple[float, ...] = alphas_field()
     plus_one: bool = plus_one_field()
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
@@ -106,7 +106,7 @@ class MaxT(ResampledTest):
     joint: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = alphas_field(family_wise=True)
+    alphas: tuple[float, ...] = alphas_field()
     plus_one: bool = plus_one_field()
     baseline: str | None = baseline_field()
 

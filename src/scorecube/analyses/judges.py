@@ -18,7 +18,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
 from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
 from scorecube.collection.schema import CELL, label_array
 from scorecube.errors import BadPlan, counted
@@ -61,18 +61,14 @@ class Judges(Analysis):
         "", "Collection whose judgements count as truth; the first by default."
     )
     judges: tuple[str, ...] = option_field(
-        (), "Collections with the judgements of judges; all others by default.", may_be_empty=True
+        (), "Collections with the judgements of judges; all others by default."
     )
-    alpha: float = level_field(
-        names.ALPHA, 0.05, "Significance level of decisions on pairs of runs."
+    alpha: float = option_field(
+        0.05, "Significance level of decisions on pairs of runs.", above=0, below=1
     )
-    confidence: float = level_field(names.CONFIDENCE, 0.95, "Confidence level of all intervals.")
+    confidence: float = option_field(0.95, "Confidence level of all intervals.", above=0, below=1)
     labels: tuple[int, ...] = option_field(
-        SIZES,
-        "Numbers of topics with labels of the truth, for corrected means.",
-        detail="All shared topics always are a further one.",
-        minimum=4,
-        may_be_empty=True,
+        SIZES, "Numbers of topics with labels of the truth, for corrected means.", minimum=4
     )
 
     def table(self, cube: xr.Dataset) -> Any:

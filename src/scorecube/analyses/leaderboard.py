@@ -18,7 +18,7 @@ from scorecube.analyses.leaderboard_rows import (
     rank_rows,
 )
 from scorecube.analyses.maxima import critical_value, maxima_block
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.step_down import Family, families_of
 from scorecube.analyses.table import Table, make_table
@@ -51,9 +51,7 @@ class Leaderboard(Analysis):
     default_trials: ClassVar[int] = 10_000
     examples: ClassVar[tuple[str, ...]] = ("--seed 1", "--baseline RUN --seed 1")
 
-    alpha: float = level_field(
-        names.ALPHA, 0.05, "1 - confidence of rank sets and limits.", finalize=True
-    )
+    alpha: float = option_field(0.05, "1 - confidence of rank sets and limits.", above=0, below=1)
     baseline: str | None = option_field(
         None, "Run that all others are compared with; none by default."
     )

@@ -67,11 +67,7 @@ class Paired(PairTest):
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 
     tests: tuple[Literal["t", "wilcoxon", "sign", "unpaired"], ...] = option_field(
-        ("t",),
-        "Some of t, wilcoxon, sign, unpaired.",
-        detail="``wilcoxon`` is without zero differences, and exact for few topics without ties; "
-        "``sign`` is binomial, on the topics with different scores; ``unpaired`` is Welch's t "
-        "test, as if the runs had other topics.",
+        ("t",), "Some of t, wilcoxon, sign, unpaired."
     )
     alphas: tuple[float, ...] = alphas_field()
     baseline: str | None = baseline_field()
@@ -79,10 +75,8 @@ class Paired(PairTest):
         None,
         "Also test whether the means differ by less than this margin, in units of the score "
         "(two one-sided t tests).",
-        detail="It is the largest difference of means that does not matter.",
         above=0,
         maximum=LARGEST_SCORE,
-        finalize=True,
     )
 
     def notes(self, table: Table) -> list[str]:

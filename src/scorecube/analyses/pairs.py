@@ -17,7 +17,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import differences
 from scorecube.analyses.few_topics import check_pairs
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import FloatArray
@@ -44,24 +44,14 @@ plus_one_field = partial(
     option_field,
     True,
     "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
-    detail="p = (count + 1) / (B + 1), never 0, instead of the papers' count / B.",
     flag="--no-plus-one",
-    finalize=True,
 )
 baseline_field = partial(
-    option_field,
-    None,
-    "Compare this run with every other one; all pairs by default.",
-    detail="With one, p - 1 pairs are tested.",
+    option_field, None, "Compare this run with every other one; all pairs by default."
 )
-
-
-def alphas_field(*, finalize: bool = True, family_wise: bool = False) -> tuple[float, ...]:
-    """Declare the significance levels of a test."""
-    rule = "They are those of all pairs together (family-wise error rate). " * family_wise
-    how = {"flag": "--alpha", "detail": f"{rule}A pair is significant if p < alpha."}
-    levels = (0.05, 0.01)
-    return level_field(names.ALPHA, levels, "Significance levels.", finalize=finalize, **how)
+alphas_field = partial(
+    option_field, (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1
+)
 
 
 class PairTest(Analysis):

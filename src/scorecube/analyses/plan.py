@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import SHARED, doubts_of, options_of, shown
+from scorecube.analyses.options import SHARED
 from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
@@ -56,11 +57,8 @@ class Plan:
 
     @property
     def work_digest(self) -> str:
-        """Digest of the plan's blocks: without options of results alone, and trials as units."""
-        record, declared = self.record(), options_of(type(self.analysis))
-        record["options"] = {
-            name: value for name, value in record["options"].items() if not declared[name].finalize
-        }
+        """Digest of the plan's blocks: without trials where they are units of blocks."""
+        record = self.record()
         if self.analysis.unit == "trials":
             del record["trials"]
         return _digest(record)
@@ -115,7 +113,7 @@ def make_plan(
         trials, seed = 1, 0
     table = with_trials(analysis.table(cube), trials, seed)
     about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
-    warnings = [*about_topics, *doubts_of(analysis), *analysis.notes(table)]
+    warnings = [*about_topics, *analysis.notes(table)]
     plan = Plan(analysis, trials, seed, cube_digest(cube))
     return PreparedPlan(plan, cube, table, tuple(warnings))
 

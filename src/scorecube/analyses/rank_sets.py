@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.leaderboard_rows import VARIABLES
 from scorecube.collection.run_pairs import pair_positions
-from scorecube.errors import BadPlan, doubts_of_levels, meant
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
@@ -70,8 +70,7 @@ def rank_sets(
     of_series: Any = index if hasattr(index, "tolist") else range(1, n + 1)
     if not 0 < alpha < 1 or trials < 1:
         raise BadPlan(
-            "alpha must lie between 0 and 1, and trials be positive; "
-            f"found {alpha} and {trials}{meant(alpha, names.ALPHA)}"
+            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}"
         )
     matrix, factor = covariance_of(values, np.asarray(covariance, float))
     first, second = pair_positions(n)
@@ -86,14 +85,13 @@ def rank_sets(
     better = np.where(differences > 0, first, second)[decided]
     worse = np.where(differences > 0, second, first)[decided]
     low, high = rank_limits(better, worse, n)
-    doubts = doubts_of_levels(names.ALPHA, [alpha])
     ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     described = {variable.name: variable.attrs() for variable in VARIABLES}
     sets = {name: (names.RUN, array, described[name]) for name, array in ranks.items()}
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | sets,
         {names.RUN: list(map(str, labels or of_series))},
-        {"alpha": alpha, "trials": trials, names.DOUBTS: doubts},
+        {"alpha": alpha, "trials": trials},
     )
 
 

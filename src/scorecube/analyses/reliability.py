@@ -75,11 +75,9 @@ class Reliability(Analysis):
         flag="--topics",
         minimum=1,
         maximum=10**9,
-        may_be_empty=True,
-        finalize=True,
     )
     target: tuple[float, ...] = option_field(
-        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1, finalize=True
+        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
     )
 
     def table(self, cube: xr.Dataset) -> Table:

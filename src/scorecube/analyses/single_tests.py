@@ -29,7 +29,7 @@ class SingleTest(ResampledTest):
 
     unit: ClassVar[str] = "pairs"
 
-    alphas: tuple[float, ...] = alphas_field(finalize=False)
+    alphas: tuple[float, ...] = alphas_field()
     plus_one: bool = plus_one_field()
     baseline: str | None = baseline_field()
 

@@ -55,7 +55,6 @@ class Stability(TwoSamples):
     fuzziness: tuple[float, ...] = option_field(
         (0.05,),
         "Means that differ by less than this share of the larger are equal.",
-        detail="So are means that do not differ at all.",
         minimum=0,
         below=1,
     )

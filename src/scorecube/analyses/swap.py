@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import xarray as xr
 
-from scorecube import names
-from scorecube.analyses.options import level_field, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
@@ -55,16 +54,14 @@ class Swap(TwoSamples):
     name: ClassVar[str] = "swap"
     jackknife: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
-        "--sampling disjoint --size 5..25:5 --trials 1000 --seed 1",
+        "--sampling disjoint --size 5,10,15,20,25 --trials 1000 --seed 1",
     )
 
     rule: Literal["s0", "s1"] = option_field(
-        "s0",
-        "Two zero differences are no swap (s0, Sakai 2005) or a swap (s1, Sakai 2007).",
-        finalize=True,
+        "s0", "Two zero differences are no swap (s0, Sakai 2005) or a swap (s1, Sakai 2007)."
     )
-    confidence: tuple[float, ...] = level_field(
-        names.CONFIDENCE, (0.95, 0.9, 0.8), "1 - accepted swap rates.", finalize=True
+    confidence: tuple[float, ...] = option_field(
+        (0.95, 0.9, 0.8), "1 - accepted swap rates.", above=0, below=1
     )
     bin_width: float = option_field(
         0.01, "Width of the difference bins, in units of the score.", above=0
@@ -73,7 +70,6 @@ class Swap(TwoSamples):
         "auto",
         "Number of difference bins, of which the last is open; auto: as many as needed, all "
         "closed.",
-        detail="The open bin is that of the papers, and does not show where in it swaps end.",
         minimum=2,
         maximum=MOST_BINS,
     )
@@ -81,15 +77,11 @@ class Swap(TwoSamples):
         "all",
         "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each "
         "pair (slow).",
-        detail="``all`` is Sakai 2007; ``none``, Sakai 2005, Fig. 1.",
     )
     required: Literal["isotonic", "suffix"] = option_field(
         "isotonic",
         "Required difference: lower edge of the first bin whose fitted swap rate is low enough "
         "(isotonic, with limits), or from which on all rates are (suffix, as in the papers).",
-        detail="The fit does not increase with the difference. The open bin of a stated number of "
-        "bins is no answer of ``isotonic``; as that of ``suffix`` it is marked (`open_bin`).",
-        finalize=True,
     )
 
     def notes(self, table: Table) -> list[str]:

@@ -58,28 +58,24 @@ class Teams(Analysis):
     leave: tuple[int, ...] | None = option_field(
         None,
         "Numbers of teams to leave out, e.g. 1,2,5; or all, from 1 to the number of teams - 1.",
-        aliases={"all": None},
+        none="all",
         minimum=1,
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50, beside all.",
-        detail="Each trial has its own chain, of topics that it did not lose; None for no chain.",
         flag="--topics",
         minimum=2,
-        may_be_empty=True,
     )
     pool_depth: int | None = option_field(
         None,
         "Ranks of a run that are in the pool; auto: as deep as half of the teams are judged.",
-        detail="Auto, or None, is the estimate of `scorecube.collection.pools`.",
-        aliases={"auto": None},
+        none="auto",
         minimum=1,
     )
     keep_unpooled: bool = option_field(
         True,
         "Judged documents that no team contributed become unjudged; else they stay judged.",
-        detail="Whether judged documents that no team contributed stay judged.",
         flag="--drop-unpooled",
     )
 

@@ -6,8 +6,7 @@ retrieval metrics".
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,8 +24,6 @@ from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
 HALF = "half"
-MOST_SIZES = 1000
-SIZES = re.compile(r"(\d+)(?:\.\.(\d+)(?::([1-9]\d*))?)?")
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
@@ -42,25 +39,17 @@ class TwoSamples(Analysis):
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without "
         "(independent).",
-        detail="Those of Sakai 2005, Fig. 1; of Sakai 2005, section 3.1 and Sakai 2007; and of "
-        "Sakai 2005, section 3.2, drawn independently of each other.",
     )
-    size: Literal["half"] | int | Sequence[int] | None = option_field(
+    size: Literal["half"] | int | tuple[int, ...] | None = option_field(
         None,
-        "Topics in each sample, e.g. 25, or 5,10,25, or 5..25:5, or half; half of them, with "
+        "Topics in each sample, e.g. 25, or 5,10,25, or half; half of them, with "
         "replacement all, by default.",
-        detail="Several, as of Voorhees and Buckley 2002: a trial's sample of one size is the "
-        "beginning of that of the next larger size. Of topics in groups it counts groups.",
         minimum=1,
-        aliases={HALF: HALF},
-        convert=lambda text: parse_sizes(text),
     )
     summary: Literal["mean", "geo", "area"] = option_field(
         "mean",
         "What a sample's scores are summarised by: mean, geometric mean (geo), or area measure "
         "(area).",
-        detail="Scores below 1e-5 count as 1e-5 in geometric means. The area measure is the mean "
-        "over X = 1 .. n/4 of the mean of the X worst scores.",
     )
 
     def __post_init__(self) -> None:
@@ -160,23 +149,3 @@ def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArra
     ahead = np.minimum(np.cumsum(drawn[order], axis=0).astype(np.int64), len(weights))
     shares = np.diff(worst[ahead], axis=0, prepend=0.0)
     return np.asarray((shares * scores[order][:, np.newaxis]).sum(axis=0))
-
-
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the sample sizes of a text: numbers, and inclusive ranges with a step.
-
-    Examples
-    --------
-    >>> parse_sizes("5..25:5,50")
-    (5, 10, 15, 20, 25, 50)
-    """
-    sizes: list[int] = []
-    for part in text.split(","):
-        stated = SIZES.fullmatch(part.strip())
-        low, high, step = stated.groups() if stated else ("1", "0", None)
-        between = range(int(low), int(high or low) + 1, int(step or 1))
-        if not between or between[MOST_SIZES:]:
-            wanted = "numbers like 25, or 5,10,25, or 5..25:5"
-            raise BadPlan(f"{option('size')} {text!r} is not {wanted}", option="size")
-        sizes += between
-    return tuple(sizes)

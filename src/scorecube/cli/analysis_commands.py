@@ -28,7 +28,7 @@ TRIALS, PRESET = "trials", "preset"
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature of declared options."""
     kind = registry.load(name)
-    options = {key: option for key, option in options_of(kind).items() if option.on_command_line}
+    options = {key: option for key, option in options_of(kind).items() if option.help}
     shared = {
         key: replace(option, **kind.changed_options.get(key, {}))
         for key, option in SHARED.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -32,31 +31,20 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 """Shared options that select scores of a study; one run has a variance, too."""
 
 
-def _whole(name: str, text: str) -> Any:
-    """Return the whole numbers of a text such as 25,50 or 10..200:10."""
-    from scorecube.analyses.two_samples import parse_sizes
-
-    try:
-        return parse_sizes(text)
-    except BadPlan:
-        expected = "whole numbers like 50, or 25,50, or 10..200:10"
-        raise BadPlan(f"{option(name, text)}: expected {expected}", option=name) from None
-
-
 def _numbers(name: str, text: str, default: float | None = None) -> Option:
     return Option(text, name=name, default=default, type=float | tuple[float, ...] | None)
 
 
-def _counts(name: str, text: str, default: str) -> Option:
-    return Option(text, name=name, default=default, convert=partial(_whole, name))
+def _counts(name: str, text: str, default: int | None = None) -> Option:
+    return Option(text, name=name, default=default, type=int | tuple[int, ...] | None)
 
 
 NUMBERS = (
     _numbers("variance", "Variances of scores, separated by commas."),
     _numbers("min_diff", "Difference in mean score to detect; 0.1 by default."),
     _numbers("width", "Widest confidence interval (--method ci); 0.1 by default."),
-    _counts("topics", "Numbers of topics, e.g. 10..200 or 25,50,100.", "10..200"),
-    _counts("systems", "Number of systems to compare (ANOVA).", "10"),
+    _counts("topics", "Numbers of topics, e.g. 25,50,100; 10 to 200 by default."),
+    _counts("systems", "Number of systems to compare (ANOVA).", 10),
     _numbers("alpha", "Significance level; 1 - confidence level of intervals.", 0.05),
     _numbers("beta", "Probability of a type II error; power is 1 - beta.", 0.2),
 )
@@ -114,7 +102,7 @@ def wcw(
 ) -> None:
     """Worst-case width of confidence intervals by number of topics, to compare measures.
 
-    Example: scorecube wcw --variance 0.0368,0.0824 --topics 10..200 --out wcw.png
+    Example: scorecube wcw --variance 0.0368,0.0824 --out wcw.png
     """
     from scorecube import design as calculator
     from scorecube.analyses.designs import widths_of_cube
@@ -122,6 +110,7 @@ def wcw(
     values = with_preset(context, preset, "wcw", values | {"route": route})
     routes = split(values["route"]) or []
     values |= {"route": routes[0] if len(routes) == 1 else routes}
+    values["topics"] = values["topics"] or range(10, 201)
     show(compute(study, values, out, calculator.wcw, widths_of_cube), form, out)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses.options import SELECTION, SHARED, Option, split_list
+from scorecube.analyses.options import SELECTION, SHARED, Option
 from scorecube.analyses.presets import Paper, preset_of
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
@@ -48,7 +48,7 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
     if option.choices and option.scalar is str:
         kind = cast("Any", Literal)[tuple(option.choices)]
     elif option.choices:
-        settings["metavar"] = "|".join([*map(str, option.choices), *option.aliases]) + ",..."
+        settings["metavar"] = "|".join(option.choices) + ",..."
     if option.scalar is bool:
         default = False  # the flag sets the opposite of the default
     elif option.scalar is not None:
@@ -70,11 +70,11 @@ def value_of(option: Option, parsed: Any) -> Any:
     if option.scalar is bool:
         return parsed != option.default
     try:
-        return parsed if option.scalar is not None else option.parse(parsed)
-    except BadPlan:
+        return parsed if option.scalar is not None else option.checked(parsed)
+    except BadPlan as error:
         if not option.choices:
             raise
-        wrong = option.problem(tuple(split_list(parsed)))
+        wrong = str(error).partition(": ")[2]
         raise typer.BadParameter(wrong, param_hint=option.flag) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from scorecube.errors import BadPlan, doubts_of_levels, meant, option
+from scorecube.errors import BadPlan, option
 
 Numbers = float | Iterable[float] | xr.DataArray
 """One number, a list (dim with the parameter's name), or a labelled array."""
@@ -75,9 +75,8 @@ def labelled(name: str, value: Numbers) -> xr.DataArray:
     wrong = array.values[~rule.valid(array.values)] if numeric else array.values.ravel()
     if wrong.size or not array.size:
         first = wrong[:1].tolist()
-        hint = meant(first[0], name) if rule.high == _BELOW_1 and first else ""
         found = option(name, first[0]) if first else f"{option(name)}: no value"
-        raise BadPlan(f"{found}: expected {rule.meaning}, {rule.expected}{hint}", option=name)
+        raise BadPlan(f"{found}: expected {rule.meaning}, {rule.expected}", option=name)
     return array.astype(np.int64 if rule.whole else np.float64).rename(name)
 
 
@@ -99,5 +98,4 @@ def described(
     for name in (*results, *coords):
         of = QUANTITIES[name]
         found[name].attrs = {"long_name": of.meaning, "units": of.units, "role": of.role}
-    doubts = doubts_of_levels("alpha", np.unique(parameters["alpha"]))
-    return found.assign_attrs({**attrs, "notes": [*attrs["notes"], *doubts]})
+    return found.assign_attrs(attrs)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.options import doubts_of
 from scorecube.analyses.plan import PreparedPlan
 from scorecube.analyses.protocol import totals_of
 from scorecube.execute.blocks import Block, Combined, Compute, Interval, arrays_of, combine
@@ -176,7 +175,6 @@ def _is_visible(client: Client, blocks: BlockStore) -> bool:
 def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
     """Return the attributes of a result: plan, digests, versions, machine, warnings, times."""
     plan, cube = prepared.plan, prepared.cube
-    doubts = doubts_of(plan.analysis)
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
@@ -186,7 +184,6 @@ def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
         "runs": cube.sizes[names.RUN],
         "versions": versions(),
         "warnings": list(prepared.warnings),
-        **({names.DOUBTS: doubts} if doubts else {}),
         **{key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",

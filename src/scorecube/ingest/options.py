@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from scorecube import names
-from scorecube.analyses.options import option_field, options_of, split_list
+from scorecube.analyses.options import option_field, options_of
 from scorecube.ingest.formats import layouts
 from scorecube.ingest.source import AUTO
 
@@ -33,10 +33,10 @@ class EvaluateOptions:
     """Options of run files and judgements, as of `read_rankings` and `evaluate`."""
 
     metrics: tuple[str, ...] = option_field(
-        names.DEFAULT_METRICS, "Metric names, separated by commas.", convert=split_list
+        names.DEFAULT_METRICS, "Metric names, separated by commas."
     )
     gains: tuple[str, ...] = option_field(
-        (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1.", convert=split_list
+        (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1."
     )
     order: Literal["score", "score-docno-asc", "score-stable", "file", "rank"] = option_field(
         "score", "Order of documents: score as in trec_eval, file as in NTCIREVAL."
@@ -95,14 +95,13 @@ class ImportOptions:
         None, "Column of what topics come in, such as conversation_id."
     )
     lower_is_better: tuple[str, ...] = option_field(
-        (), "Metrics whose smaller values are better, such as last_rel.", convert=split_list
+        (), "Metrics whose smaller values are better, such as last_rel."
     )
-    ranges: tuple[str, ...] = option_field(
+    ranges: str | tuple[str, ...] = option_field(
         (),
         "Least and greatest score that there can be of metrics, such as f1=0,100; of several "
         "between semicolons.",
         flags=("--range",),
-        convert=lambda text: tuple(filter(None, text.split(";"))),
     )
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import as_named
 from scorecube.errors import BadPlan, did_you_mean
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ def _analyse(cube: xr.Dataset, name: str, arguments: dict[str, Any]) -> xr.Datas
     kind: Any = registry.load(name)
     fields = [field.name for field in dataclasses.fields(kind) if field.init]
     known = [*fields, *list(inspect.signature(analyse).parameters)[2:]]
-    arguments = as_named(kind, arguments)
     for argument in arguments:
         if argument not in known:
             raise BadPlan(

@@ -298,7 +298,7 @@ def import_scores(
     layout: str = "auto",
     transpose: bool = False,
     lower_is_better: Sequence[str] = (),
-    ranges: Sequence[str] = (),
+    ranges: str | Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
     study: PathLike | Study | None = None,
@@ -369,7 +369,8 @@ def import_scores(
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, gain=gain, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
-    declared = read_ranges(labels("ranges", ranges))
+    words = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
+    declared = read_ranges(labels("ranges", words))
     for name, cube in cubes.items():
         if metric is not None and not is_frame(files) and not are_paths:
             cube = select(cube, metrics=[metric])

@@ -30,10 +30,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import SELECTION, SHARED, Option, as_named, options_of, shown
+from scorecube.analyses.options import SELECTION, SHARED, Option, options_of
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import labels, metric_names
@@ -292,7 +293,7 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
     own = {key: value for key, value in options_of(kind).items() if key not in ENTRY}
     options = {**{key: SHARED[key] for key in ("trials", "seed", *SELECTION)}, **own, **ENTRY}
     for combination in itertools.product(*grid.values()):
-        chosen = as_named(kind, {**constant, **dict(zip(grid, combination, strict=True))})
+        chosen = {**constant, **dict(zip(grid, combination, strict=True))}
         values = _values(chosen, options, where)
         try:
             analysis = kind(**{key: values.pop(key) for key in own if key in values})

@@ -18,7 +18,7 @@ from scorecube.workflow.api import analyse
 
 DRAWS = {
     "two_samples": ("topic_counts",),
-    "maxima": ("bootstrap_samples",),
+    "step_down": ("bootstrap_samples",),
     "resampling": ("sign_columns",),
     "joint_tests": ("null_ranges",),
     "teams": ("random_subset",),

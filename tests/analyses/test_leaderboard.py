@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from itertools import combinations
@@ -155,7 +154,7 @@ def test_smaller_scores_lead_where_they_are_better() -> None:
     up = sc.analyse(cube_of(1 - scores), sc.Leaderboard(baseline="c"), trials=99, seed=1)
     turned = cube_of(scores).assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
     down = sc.analyse(turned, sc.Leaderboard(baseline="c"), trials=99, seed=1)
-    for name in ("rank", "rank_low", "rank_high", "group_first", "wins", "losses", "p_baseline"):
+    for name in ("rank", "rank_low", "rank_high", "group_first", "better", "worse", "p_baseline"):
         np.testing.assert_array_equal(up[name], down[name], err_msg=name)
     np.testing.assert_allclose(down["difference"], -up["difference"], atol=1e-12)
 
@@ -174,7 +173,6 @@ def test_a_board_draws_the_groups_of_each_collection() -> None:
     )
     for name in ("mean", "mean_low", "rank_low", "rank_high", "collection_mean_high"):
         np.testing.assert_allclose(found[name], expected[name], atol=1e-6, err_msg=name)
-    assert found["topics"].values.tolist() == [40, 60]
 
 
 def test_bags_of_many_topics_keep_means_ranks_and_widths() -> None:
@@ -277,8 +275,6 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert "left out, as code lacks them (run): g" in done.stderr
     assert "mean over 3 collections" in " ".join(done.stdout.split())
     assert "already there" in scorecube(*command).succeeded().stderr
-    rows = json.loads(scorecube("show", study, "board", "--table", "collections", "--format", "json").succeeded().stdout)  # fmt: skip
-    assert {row["collection"]: row["topics"] for row in rows} == {"code": 13, "news": 9, "web": 26}
     scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
     assert (tmp_path / "board.svg").stat().st_size > 1000
 

@@ -62,16 +62,16 @@ BY_PAIR = {
     "randomisation": ("reached", "p_value", "t", "mean"),
     "paired": ("p_value", "mean"),
     "tukey": ("t", "mean"),
-    "maxt": ("t", "mean", "standard_error"),
+    "maxt": ("t", "mean"),
     "leaderboard": ("mean",),
     "board": ("mean", "collection_mean"),
 }
 """What belongs to a pair of runs or to a run, whatever other runs there are."""
 NOT_RESAMPLED = {
-    "bootstrap": ("t", "mean", "degenerate_pairs", "constant_pairs"),
-    "randomisation": ("t", "mean", "degenerate_pairs", "constant_pairs"),
-    "tukey": ("t", "mean", "degenerate_pairs", "constant_pairs"),
-    "maxt": ("t", "mean", "standard_error", "degenerate_pairs", "constant_pairs"),
+    "bootstrap": ("t", "mean"),
+    "randomisation": ("t", "mean"),
+    "tukey": ("t", "mean"),
+    "maxt": ("t", "mean"),
     "leaderboard": ("mean", "rank"),
     "board": ("mean", "rank", "mean_rank", "collection_mean"),
     "paired": (),
@@ -84,12 +84,12 @@ LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
 OF_BOARDS = (*LIMITS_OF_MEANS, "collection_mean", "collection_mean_low", "collection_mean_high")
 PLACES = ("rank", "rank_low", "rank_high", "group_first", "group_last", "groups", "leads")
 """What belongs to the best runs, which become the worst; see tests/analyses/rank_sets for what is known of them."""
-OF_PAIRED = ("p_value", "t", "standard_error", "difference_low", "difference_high")
+OF_PAIRED = ("p_value", "t", "difference_low", "difference_high")
 """What depends on the grid of scores, whose unit follows from their range where the metric has none."""
 ADJUSTED = ("p_value_holm", "p_value_bh")
 WIDTHS = ("difference_low", "difference_high")
 """What depends on the width of the range where few topics differ."""
-SCALED = ("mean_difference", "standard_error", *WIDTHS)
+SCALED = ("mean_difference", *WIDTHS)
 VARIANCES = ("component",)
 RELIABILITY = (
     *VARIANCES,
@@ -131,7 +131,7 @@ def grown(*names: str, **more: Any) -> Law:
 
 def scaled(*names: str, **more: Any) -> Law:
     """Return the law that variables are scaled."""
-    return Law(times=dict.fromkeys(names, SCALE) | {"residual_variance": SCALE**2}, **more)
+    return Law(times=dict.fromkeys(names, SCALE), **more)
 
 
 def minus(*names: str, **more: Any) -> Law:
@@ -182,7 +182,7 @@ RELATIONS: dict[str, Relation] = {
         "Topics, and those of the samples, get labels in the opposite order: nothing changes.",
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean", "residual_variance"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
+            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["mean", "sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=NOT_RESAMPLED["reliability"], close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
         ),
@@ -241,7 +241,7 @@ RELATIONS: dict[str, Relation] = {
         f"Scores + {SHIFT}: means grow by it, differences do not change.",
         scores_changed(lambda scores: np.rint((scores + SHIFT) * 1000) / 1000), same,
         laws(
-            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean"), maxt=grown("mean", free=WIDTHS, close=["t", "standard_error", "moderated_error"]), stability=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
+            grown("mean", free=WIDTHS), correlate=grown("mean", "sorted_mean"), maxt=grown("mean", free=WIDTHS, close=["t"]), stability=Law(), teams=FIXED, reliability=Law(close=RELIABILITY),
             leaderboard=grown(*LIMITS_OF_MEANS), board=grown(*OF_BOARDS), swap=Law(free=ON_GRID),
             judges=grown(*JUDGED, free=["slope"], close=JUDGED_DIFFERENCES),  # sums of squares cancel
         ),
@@ -250,7 +250,7 @@ RELATIONS: dict[str, Relation] = {
         "A number is added to all scores of a topic, on each topic another: differences of runs do not change.",
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t", "standard_error", "moderated_error", "residual_variance"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
+            Law(free=["mean", *WIDTHS]), correlate=Law(free=["mean", "sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
             teams=FIXED,
         ),
@@ -261,8 +261,8 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
-            stability=Law(), correlate=scaled("mean", "sorted_mean"), tukey=scaled("mean", "critical_difference", *SCALED, close=["t"]),
-            paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", "moderated_error", *SCALED, close=["t", "critical_value"], free=["residual_variance"]),
+            stability=Law(), correlate=scaled("mean", "sorted_mean"), tukey=scaled("mean", *SCALED, close=["t"]),
+            paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", *SCALED, close=["t"]),
             swap=scaled("required_difference", "required_difference_smooth", "required_suffix", "max_performance", "max_difference", "support", close=["relative_difference"]),
             **dict.fromkeys(["bootstrap", "randomisation"], scaled("mean", "estimated_difference", *SCALED, close=["t"])),
         ),
@@ -271,7 +271,7 @@ RELATIONS: dict[str, Relation] = {
         "-scores: differences change their sign, and the better run becomes the worse.",
         scores_changed(lambda scores: -scores), same,
         laws(
-            minus("mean", *SIGNED, free=WIDTHS), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", *SIGNED, free=OF_PAIRED[3:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
+            minus("mean", *SIGNED, free=WIDTHS), leaderboard=minus("mean", free=[*LIMITS_OF_MEANS[1:], *PLACES]), board=minus("mean", "collection_mean", free=[*OF_BOARDS[1:3], *OF_BOARDS[4:], *PLACES, "mean_rank", "separated_neighbours"]), paired=minus("mean", *SIGNED, free=OF_PAIRED[2:]), reliability=Law(), stability=Law(exchanged=("first_better", "second_better")),
             swap=Law(free=["max_performance", "relative_difference"]),  # the largest mean is now that of the worst run
             correlate=Law(kept=[*NOT_RESAMPLED["correlate"][:2], "spearman", *NOT_RESAMPLED["correlate"][4:-1]]),
             judges=Law(kept=["tau", "agree", "only_truth", "only_judge", "opposite", "neither"]),
@@ -285,8 +285,8 @@ RELATIONS: dict[str, Relation] = {
             reliability="topics at hand are a sample: copies of topics would look like agreement of topics",
             swap=Law(free=["tau_low", "tau_high"]), stability=Law(), paired=Law(kept=["mean"], close=["mean"]),
             **dict.fromkeys(["bootstrap", "randomisation", "tukey"],
-                Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH})),
-            maxt=Law(kept=["t", "mean", "degenerate_pairs", "constant_pairs"], close=["mean"], times={"t": GROWTH}),
+                Law(kept=["t", "mean"], close=["mean"], times={"t": GROWTH})),
+            maxt=Law(kept=["t", "mean"], close=["mean"], times={"t": GROWTH}),
             leaderboard=Law(kept=["mean", "rank"], close=["mean"]), board=Law(kept=["mean", "rank", "collection_mean", "mean_rank"], close=["mean", "collection_mean"]),
             correlate=Law(kept=NOT_RESAMPLED["correlate"], close=["mean"]),
             judges=Law(kept=["tau", "tau_ap"]),

@@ -54,7 +54,7 @@ def test_direction_is_declared_and_stored(matrix: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("analysis", "same", "negated"),
     [
-        (sc.Leaderboard(baseline="b"), "rank rank_low rank_high group_first p_baseline wins ties losses", "mean difference"),
+        (sc.Leaderboard(baseline="b"), "rank rank_low rank_high group_first p_baseline better worse", "mean difference"),
         (sc.Correlation(), "tau", ""),
         (sc.MaxT(), "p_value", "mean"),
     ],

@@ -139,21 +139,16 @@ def assert_pairs_agree(
 
 
 def assert_statistics_agree(result: xr.Dataset, table: Table) -> None:
-    """Compare the t statistics, and the numbers of pairs without a finite one."""
+    """Compare the t statistics."""
     whole, _ = as_integers(table)
-    equal = constant = 0
     for place, (i, j) in enumerate(combinations(range(len(whole)), 2)):
         z = [a - b for a, b in zip(whole[i], whole[j], strict=True)]
         square = square_of(z, sum(z), sum(value * value for value in z))
         found = float(result["t"].values[place])
         if square is None:
-            equal += 1
             assert math.isnan(found)
         else:
-            constant += math.isinf(square)
             assert found == pytest.approx(math.copysign(math.sqrt(square), sum(z)), rel=1e-9)
-    assert int(result["degenerate_pairs"]) == equal
-    assert int(result["constant_pairs"]) == constant
 
 
 def assert_tukey_agrees(cube: xr.Dataset, tables: Mapping[str, Table], samples: xr.Dataset) -> None:

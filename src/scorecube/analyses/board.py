@@ -10,14 +10,14 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.few_topics import check_pairs
 from scorecube.analyses.leaderboard import Leaderboard
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import ALL_COLLECTIONS, Totals
 from scorecube.analyses.table import Table, make_table
-from scorecube.collection import schema
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
+from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.intervals import mean_limits
@@ -61,24 +61,20 @@ class Board(Leaderboard):
     def table(self, cube: xr.Dataset) -> Table:
         weights = read_weights(self.weights)
         collections = np.unique(cube.coords.get(names.COLLECTION, "")).tolist()
-        if unknown := sorted(set(weights) - set(collections)):
-            raise BadPlan(
-                f"{option('weights')}: no collection {unknown[0]!r}; "
-                f"there are {', '.join(collections)}",
-                option="weights",
-            )
+        for name in sorted(set(weights) - set(collections)):
+            raise BadPlan(f"{option('weights')}: no collection {name!r}", option="weights")
         if self.standardise == "none" and (other := cube.attrs.get(OTHER_RANGES)):
             raise BadPlan(
                 f"the range of {other[0]} differs between collections; average its ranks or "
                 f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
                 option="standardise",
             )
-        scores = cube
         if self.standardise == "rank":
-            scores = rank_shares(cube)
+            table = make_table(rank_shares(cube), weights=weights)
         elif self.standardise != "none":
-            scores = standardised(cube, self.standardise)
-        table = make_table(scores, weights=weights)
+            table = make_table(standardised(cube, self.standardise), weights=weights)
+        else:
+            table = make_table(cube, weights=weights)
         check_pairs(table, self.name, self.baseline)
         return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
 
@@ -88,7 +84,8 @@ class Board(Leaderboard):
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         facts = {"weights": list(self.weights), "standardise": self.standardise}
         labels = [part.name for part in table.strata]
-        return super().result(table, totals).assign_attrs(collections=labels, **facts)
+        result = super().result(table, totals).assign_coords(collection=label_array(labels))
+        return result.assign_attrs(collections=labels, **facts)
 
 
 def collection_values(table: Table, alpha: float) -> dict[str, Any]:
@@ -108,7 +105,6 @@ def collection_values(table: Table, alpha: float) -> dict[str, Any]:
         "collection_mean_high": limits[..., 1],
         "mean_rank": np.average(ranks, axis=1, weights=weights),
         "weight": weights,
-        "topics": np.array([int(table.sizes[part.units].sum()) for part in table.strata]),
     }
 
 
@@ -118,8 +114,8 @@ def rank_shares(cube: xr.Dataset) -> xr.Dataset:
 
     scores, n_metrics = cube[names.SCORE], cube.sizes[names.METRIC]
     ranks = rankdata(scores.values, axis=scores.get_axis_num(names.RUN))
-    labels = [f"rank:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
-    about: dict[str, Any] = {names.METRIC: schema.label_array(labels)}
+    labels = [f"rank:{metric}" for metric in labels_of(cube, names.METRIC)]
+    about: dict[str, Any] = {names.METRIC: label_array(labels)}
     about[names.SCORE_LOW] = (names.METRIC, np.zeros(n_metrics))
     about[names.SCORE_HIGH] = (names.METRIC, np.ones(n_metrics))
     shares = (scores.dims, (ranks - 1) / (cube.sizes[names.RUN] - 1))

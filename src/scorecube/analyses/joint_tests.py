@@ -15,13 +15,24 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import CONFIDENCE
-from scorecube.analyses.few_topics import family_notes
-from scorecube.analyses.maxima import critical_value, maxima_block
-from scorecube.analyses.pairs import ResampledTest, alphas_field, baseline_field, plus_one_field
+from scorecube.analyses.pairs import (
+    CONFIDENCE,
+    ResampledTest,
+    alphas_field,
+    baseline_field,
+    binary_notes,
+    plus_one_field,
+)
 from scorecube.analyses.protocol import Concat, Part, Totals
-from scorecube.analyses.single_tests import replicate_rank
-from scorecube.analyses.step_down import MODERATION, families_of, single_p_values
+from scorecube.analyses.resampling import replicate_rank
+from scorecube.analyses.step_down import (
+    MODERATION,
+    Family,
+    critical_value,
+    families_of,
+    maxima_block,
+    single_p_values,
+)
 from scorecube.analyses.table import Table
 from scorecube.kernels.tukey import null_ranges, permutations
 
@@ -66,15 +77,13 @@ class Tukey(ResampledTest):
         return np.stack(counts)
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        levels, n = [*self.alphas, round(1 - CONFIDENCE, 9)], table.sizes.size
-        ranks = [replicate_rank(alpha, table.trials) - 1 for alpha in levels]
-        critical = -np.sort(-totals["range"], axis=1)[:, ranks]
+        n, rank = table.sizes.size, replicate_rank(round(1 - CONFIDENCE, 9), table.trials)
+        critical = -np.sort(-totals["range"], axis=1)[:, rank - 1 : rank]
         critical *= table.grid_units[:, np.newaxis] / n
         return {
             "p_single": single_p_values(values["t"], n - 1),
-            "critical_difference": critical[:, :-1],
-            "difference_low": values["mean_difference"] - critical[:, -1:],
-            "difference_high": values["mean_difference"] + critical[:, -1:],
+            "difference_low": values["mean_difference"] - critical,
+            "difference_high": values["mean_difference"] + critical,
         }
 
     def drawn(self, table: Table) -> xr.Dataset:
@@ -111,37 +120,31 @@ class MaxT(ResampledTest):
     baseline: str | None = baseline_field()
 
     def notes(self, table: Table) -> list[str]:
-        return family_notes(table)
+        return binary_notes(table)
+
+    def families(self, table: Table) -> list[Family]:
+        """Return the pairs of each cell."""
+        return [family for (family,) in families_of(table, [self.baseline])]
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         return maxima_block(table, families_of(table, [self.baseline]), start, stop, means=False)
 
     def counts(self, table: Table, totals: Totals) -> Any:
-        families = zip(families_of(table, [self.baseline]), totals["reached"], strict=True)
-        return np.stack([family.adjusted_counts(n, table.trials) for (family,), n in families])
+        families = zip(self.families(table), totals["reached"], strict=True)
+        return np.stack([family.adjusted_counts(n, table.trials) for family, n in families])
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        families = [family for (family,) in families_of(table, [self.baseline])]
-        levels, units = [*self.alphas, 1 - CONFIDENCE], table.grid_units[:, np.newaxis]
-        exceeded = [[critical_value(of, level) for level in levels] for (of,) in totals["largest"]]
-        critical = np.sqrt((1 + MODERATION) * np.array(exceeded))
-        varied, variance, p_single = (
-            np.stack([getattr(family, name) for family in families])
-            for name in ("varied", "variance", "p_single")
-        )
-        added = np.array([[family.added] for family in families])
-        moderated = np.where(varied, np.sqrt((variance + added) / (1 + MODERATION)), 0.0)
-        margin = np.where(varied, critical[:, -1:] * moderated * units, np.nan)
-        own_errors = [
-            [(family.by_own_errors(alpha) & ~(p < alpha)).sum() for alpha in self.alphas]
-            for family, p in zip(families, values["p_value"], strict=True)
-        ]
+        margins, own_errors = [], []
+        for cell, family in enumerate(self.families(table)):
+            exceeded = critical_value(totals["largest"][cell, 0], 1 - CONFIDENCE)
+            moderated = np.sqrt((family.variance + family.added) / (1 + MODERATION))
+            margin = np.sqrt((1 + MODERATION) * exceeded) * moderated * table.grids[cell].unit
+            margins.append(np.where(family.varied, margin, np.nan))
+            p = values["p_value"][cell]
+            own_errors.append([family.own_error_pairs(alpha, p < alpha) for alpha in self.alphas])
         return {
-            "standard_error": np.sqrt(variance) * units,
-            "moderated_error": moderated * units,
-            "critical_value": critical[:, :-1],
-            "difference_low": values["mean_difference"] - margin,
-            "difference_high": values["mean_difference"] + margin,
-            "p_single": p_single,
+            "difference_low": values["mean_difference"] - margins,
+            "difference_high": values["mean_difference"] + margins,
+            "p_single": np.stack([family.p_single for family in self.families(table)]),
             "own_error_pairs": np.array(own_errors),
         }

@@ -9,11 +9,17 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import differences
-from scorecube.analyses.differences import scale_of
-from scorecube.analyses.few_topics import binary_notes
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import PairTest, alphas_field, baseline_field
+from scorecube.analyses.pairs import (
+    DIFFERENCES,
+    PairTest,
+    alphas_field,
+    baseline_field,
+    binary_notes,
+    described,
+    differences,
+    scale_of,
+)
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
 from scorecube.collection.schema import read_variables
@@ -21,23 +27,19 @@ from scorecube.collection.score_range import LARGEST_SCORE
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate
-from scorecube.statistics.multiple_testing import METHODS, adjusted
 from scorecube.statistics.paired_tests import classical_p_values, welch_p_values
 
 PAIRS_AT_ONCE = 1024
 """Pairs whose differences are in memory at a time."""
 VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
-EQUIVALENCE = """
+VARIABLES = read_variables(
+    DIFFERENCES.format(" test")
+    + """
     [metric gain pair]
     equivalence_p_value | p_value | 1 | p-value of a difference of the margin or more
-    difference_p_value | p_value | 1 | p-value of no difference: two-sided paired t test
     [metric gain alpha pair]
     verdict_on_pair | label/O | 1 | equivalent, different or inconclusive, by itself
-    [metric gain adjustment alpha verdict]
-    verdict_pairs | count | pairs | pairs of each verdict under each adjustment
-"""
-VARIABLES = read_variables(
-    differences.VARIABLES + differences.DECISIONS.format(" test") + EQUIVALENCE
+    """
 )
 
 
@@ -82,12 +84,6 @@ class Paired(PairTest):
     def notes(self, table: Table) -> list[str]:
         if len(set(self.tests)) < len(self.tests):
             raise BadPlan(f"{option('tests', self.tests)}: name each test once", option="tests")
-        if self.margin is not None and max(self.alphas) >= 0.5:
-            raise BadPlan(
-                f"{option('margin', self.margin)} needs every alpha below 0.5: a pair is "
-                "equivalent if its interval of confidence 1 - 2 alpha lies within",
-                option="alphas",
-            )
         return binary_notes(table) if "t" in self.tests else list(table.notes)
 
     def n_units(self, table: Table) -> int:
@@ -109,19 +105,16 @@ class Paired(PairTest):
         return {"p": Concat(p)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        p, (plain, guarded) = totals["p"], differences.differences(table, self.pairs(table))
-        values = differences.described(table, plain, guarded)
-        better = self.better(table, plain.mean[:, np.newaxis])
-        values |= differences.decide(p, p, better, self.alphas)
+        plain, guarded = differences(table, self.pairs(table))
+        values = described(table, plain, guarded) | self.decided(totals["p"], totals["p"])
         attrs: dict[str, Any] = {"trials": 0}
-        coords: dict[str, Any] = {names.TEST: list(self.tests)}
         if self.margin is not None:
             values |= self.equivalence(plain, guarded, self.margin)
-            attrs["margin"], coords[names.VERDICT] = self.margin, VERDICTS
-        return self.labelled(table, values, attrs, **coords)
+            attrs["margin"] = self.margin
+        return self.labelled(table, values, attrs, **{names.TEST: list(self.tests)})
 
     def equivalence(self, plain: Estimate, guarded: Estimate, margin: float) -> dict[str, Any]:
-        """Return the p-values of the tests of equivalence and of a difference, and verdicts."""
+        """Return the p-values of the tests of equivalence, and verdicts."""
         from scipy.special import stdtr
 
         freedom, size = plain.freedom, np.abs(guarded.mean)
@@ -130,15 +123,7 @@ class Paired(PairTest):
             unequal = 2 * stdtr(freedom, -np.abs(plain.mean) / plain.error)
         inside = np.where(guarded.error > 0, outside, np.where(size < margin, 0.0, 1.0))
         apart = np.where(plain.error > 0, unequal, 1.0 * (plain.mean == 0))
-        codes, levels = [], np.array(self.alphas)[:, np.newaxis]
-        for method in METHODS:
-            p = [np.apply_along_axis(adjusted, -1, of, method) for of in (inside, apart)]
-            near, far = (of[:, np.newaxis] < levels for of in p)
-            codes.append(np.where(near, 0, np.where(far, 1, 2)))
-        by_method = np.stack(codes, axis=1)[..., np.newaxis, :]
-        return {
-            "equivalence_p_value": inside,
-            "difference_p_value": apart,
-            "verdict_on_pair": VERDICTS[codes[0]],
-            "verdict_pairs": (by_method == np.arange(3)[:, np.newaxis]).sum(axis=-1),
-        }
+        levels = np.array(self.alphas)[:, np.newaxis]
+        near, far = (of[:, np.newaxis] < levels for of in (inside, apart))
+        verdicts = VERDICTS[np.where(near, 0, np.where(far, 1, 2))]
+        return {"equivalence_p_value": inside, "verdict_on_pair": verdicts}

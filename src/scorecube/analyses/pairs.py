@@ -1,13 +1,13 @@
-"""Tests of pairs of runs: options, pairs, and the one table of results.
+"""Tests of pairs of runs: options, differences with limits, and the one table of results.
 
 A test says in how many trials each pair is at least as extreme as observed, and what it has beside.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,29 +15,56 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import differences
-from scorecube.analyses.few_topics import check_pairs
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.run_pairs import pair_labels, pair_positions
 from scorecube.collection.schema import read_variables
-from scorecube.errors import BadPlan, counted
-from scorecube.statistics.multiple_testing import METHODS
+from scorecube.errors import BadName, BadPlan, counted
+from scorecube.kernels.arrays import Int32Array1
+from scorecube.statistics.grid import EQUAL
+from scorecube.statistics.intervals import Estimate, difference_limits, guarded_estimates
+from scorecube.statistics.multiple_testing import adjusted
 
-TRIALS = """
+RunPairs = tuple[Int32Array1, Int32Array1]
+"""First and second runs of pairs, int32 (pair,) each."""
+AT_ONCE, CONFIDENCE = 2**21, 0.95
+"""About the most differences that are in memory at a time; of limits."""
+REFUSED_BINARY, FEW_BINARY = 5, 10
+"""Numbers of units up to which scores 0 and 1 are refused, and noted: a difference on all of so few
+is no rare event, and has an infinite t."""
+DIFFERENCES = """
+    [metric gain run]
+    mean | estimate | score | mean score of a run
+    [metric gain pair]
+    mean_difference | estimate | score | difference of means, first minus second run
+    t | statistic | 1 | t statistic, first run minus second; NaN for equal scores
+    difference | limits:mean_difference | score | 95 % limit of the difference
+    effect_size | estimate | 1 | difference / residual standard deviation (Sakai 2014)
+    d_z | estimate | 1 | difference / standard deviation of the pair's differences over topics
+    [metric gain]
+    n_tested | count | pairs | pairs that have a p-value
+    [metric gain{0} pair]
+    p_value | p_value | 1 | p-value; with the bootstrap, achieved significance level
+    p_value_holm | p_value | 1 | adjusted for the number of pairs (Holm 1979: family-wise error)
+    p_value_bh | p_value | 1 | adjusted (Benjamini and Hochberg 1995: false discovery rate)
+    [metric gain{0} alpha]
+    significant = significant pairs | count | pairs | pairs with a p-value below alpha
+    share = share of pairs | share | 1 .1% | discriminative power: share of pairs with p < alpha
+"""
+"""Of one test, or of several along a dim."""
+VARIABLES = read_variables(
+    DIFFERENCES.format("")
+    + """
     [metric gain pair]
     reached | count/i | trials | trials with a statistic at least as extreme as the observed one
     p_single | p_value | 1 | p-value of the pair by itself, by Student's t, two-sided
-    moderated_error | standard_error:mean_difference | score | moderated standard error
     [metric gain alpha]
     estimated_difference | estimate | score .2f | largest difference at rank B alpha
-    critical_value | statistic | 1 | moderated |t| that is exceeded with probability alpha
-    critical_difference | estimate | score | range of means exceeded with probability alpha
     own_error_pairs | count | pairs | pairs that only their own errors would separate (t, Holm)
-"""
-VARIABLES = read_variables(differences.VARIABLES + differences.DECISIONS.format("") + TRIALS)
+    """
+)
 
 
 plus_one_field = partial(
@@ -68,7 +95,7 @@ class PairTest(Analysis):
             raise BadPlan(f"{self.name} tests one collection at a time; board takes several")
         return table
 
-    def pairs(self, table: Table) -> differences.RunPairs:
+    def pairs(self, table: Table) -> RunPairs:
         """Return first and second runs of the pairs that are tested."""
         if self.baseline is None:
             return pair_positions(len(table.runs))
@@ -76,24 +103,26 @@ class PairTest(Analysis):
         others = np.delete(np.arange(len(table.runs), dtype=np.int32), base)
         return others, np.full(len(others), base, np.int32)
 
-    def estimates(self, table: Table) -> dict[str, Any]:
-        """Return means, differences with limits and effect sizes, by cell."""
-        return differences.described(table, *differences.differences(table, self.pairs(table)))
+    def decided(self, p: FloatArray, safe: FloatArray | None) -> dict[str, Any]:
+        """Return p-values (cell, ..., pair), adjusted ones, and how many are significant.
 
-    def better(self, table: Table, difference: FloatArray) -> FloatArray | None:
-        """Return by how much runs are better than the baseline, (cell, pair); None without one."""
-        return None if self.baseline is None else (difference.T * np.where(table.higher, 1, -1)).T
+        safe: P-values that are adjusted for the number of pairs, which are never 0; None where they
+            account for all pairs together.
+        """
+        significant = np.stack([(p < alpha).sum(axis=-1) for alpha in self.alphas], axis=-1)
+        values = {"p_value": p, "significant": significant, "share": significant / p.shape[-1]}
+        for method in ("holm", "bh") if safe is not None else ():
+            values[f"p_value_{method}"] = np.apply_along_axis(adjusted, -1, safe, method)
+        return values
 
     def labelled(
         self, table: Table, values: Mapping[str, Any], attrs: Mapping[str, Any], **coords: Any
     ) -> xr.Dataset:
         """Return a result with labels of pairs and levels, and further coordinates."""
         runs = xr.Variable(names.RUN, list(table.runs))
-        labels: dict[str, Any] = {**pair_labels(runs, self.pairs(table)), **coords}
-        labels[names.ALPHA] = np.array(self.alphas)
-        if "adjusted_share" in values:
-            labels[names.ADJUSTMENT] = list(METHODS)
+        labels = {**pair_labels(runs, self.pairs(table)), **coords}
         facts = {} if self.baseline is None else {"baseline": self.baseline}
+        labels[names.ALPHA] = np.array(self.alphas)
         return table.dataset(self.variables, values, labels, {**facts, **attrs})
 
 
@@ -106,21 +135,15 @@ class ResampledTest(PairTest):
     plus_one: bool
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        trials, reached, values = table.trials, self.counts(table, totals), self.estimates(table)
+        trials, reached = table.trials, self.counts(table, totals)
         safe = (reached + 1) / (trials + 1)
-        p = safe if self.plus_one else reached / trials
-        better = self.better(table, values["mean_difference"])
-        values |= differences.decide(p, None if self.joint else safe, better, self.alphas)
+        values = described(table, *differences(table, self.pairs(table)))
+        values |= self.decided(
+            safe if self.plus_one else reached / trials, None if self.joint else safe
+        )
         values["reached"] = reached.astype(np.int32)
-        del reached, safe, p
         values |= self.more(table, totals, values)
-        too_few = [
-            f"{counted(trials, 'trial')}: too few for alpha {alpha:g}; "
-            f"no p-value lies between 0 and {alpha:g}"
-            for alpha in self.alphas
-            if Fraction(str(alpha)) * trials < 1
-        ]
-        attrs = {names.TEST: self.name, "plus_one": int(self.plus_one), "notes": too_few}
+        attrs = {names.TEST: self.name, "plus_one": int(self.plus_one)}
         return self.labelled(table, values, attrs)
 
     @abstractmethod
@@ -130,3 +153,101 @@ class ResampledTest(PairTest):
     @abstractmethod
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the test has beside, or in place of, the other values."""
+
+
+def check_pairs(table: Table, name: str, baseline: str | None) -> None:
+    """Refuse fewer than 2 runs or units of a collection, and an unknown baseline."""
+    n_runs, n_units = len(table.runs), fewest_units(table)
+    if n_runs < 2 or n_units < 2:
+        raise BadPlan(
+            f"{name} needs 2 runs and 2 topics of each collection; "
+            f"found {counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
+        )
+    if baseline is not None and baseline not in table.runs:
+        raise BadName(f"no run {baseline!r} in the scores", option="baseline")
+
+
+def fewest_units(table: Table) -> int:
+    """Return the number of units of the smallest collection."""
+    return min(part.size() for part in table.strata)
+
+
+def binary_notes(table: Table) -> list[str]:
+    """Refuse scores 0 and 1 of up to 5 units, and return the notes, with one of up to 10."""
+    n_units, varied = fewest_units(table), np.ptp(table.scores, axis=(1, 2)) > 0
+    topics = counted(n_units, "topic")
+    text = f"scores 0 and 1 of {topics}: some pair of many equal runs differs on all of so few"
+    if n_units > FEW_BINARY or not (table.binary & varied).any():
+        return list(table.notes)
+    if n_units <= REFUSED_BINARY:
+        raise BadPlan(text)
+    return [*table.notes, text]
+
+
+def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
+    """Return the mean differences of pairs in each cell with standard errors, (cell, pair).
+
+    Differences of less than 1e-9 of the range are none.
+
+    Returns plain, guarded: The second with pseudo-units where few units differ; its error is NaN
+        where nothing is known of other topics: of equal scores of an unknown range.
+    """
+    plain, guarded = np.zeros((2, 2, len(table.scores), len(pairs[0])))
+    (part,), step = table.strata, max(1, AT_ONCE // table.sizes.size)
+    for cell, scores in enumerate(table.scores):
+        mean, width, binary = table.means[cell], width_of(table, cell), bool(table.binary[cell])
+        least = EQUAL * scale_of(table, cell)
+        for low in range(0, len(pairs[0]), step):
+            place = slice(low, low + step)
+            first, second = pairs[0][place], pairs[1][place]
+            z = scores[first] - scores[second]
+            (_, error, _), padded = guarded_estimates(
+                z, table.sizes, width, binary=binary, in_bag=part.in_bag
+            )
+            # An error is at most sqrt(2) times the range of the differences.
+            still = error <= 2 * least
+            still[still] = np.ptp(z[still], axis=1) <= least
+            plain[:, cell, place] = mean[first] - mean[second], np.where(still, 0.0, error)
+            still &= padded.error == error
+            guarded[:, cell, place] = padded.mean, np.where(still, 0.0, padded.error)
+        for means, _ in (plain, guarded):
+            means[cell][np.abs(means[cell]) <= least] = 0.0
+    guarded[1][(guarded == 0.0).all(axis=0)] = np.nan
+    freedom = table.sizes.size - 1.0
+    return Estimate(plain[0], plain[1], freedom), Estimate(guarded[0], guarded[1], freedom)
+
+
+def width_of(table: Table, cell: int) -> float | None:
+    """Return the width of the range of a cell's scores; None where it is unknown."""
+    ends = table.ranges[cell]
+    return None if ends is None else ends[1] - ends[0]
+
+
+def scale_of(table: Table, cell: int) -> float:
+    """Return the width of a cell's range, else of its scores; 1 of equal scores."""
+    return width_of(table, cell) or float(np.ptp(table.scores[cell])) or 1.0
+
+
+def described(table: Table, plain: Estimate, guarded: Estimate) -> dict[str, Any]:
+    """Return means, differences with limits of each pair by itself, and effect sizes, by cell."""
+    (_, n_runs, n_units), scores = table.values.shape, table.values
+    residuals = scores - scores.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=2, keepdims=True)
+    # V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
+    squares = (residuals**2).sum(axis=(1, 2))
+    residual = table.in_bag * (squares / ((n_runs - 1) * (n_units - 1)))
+    widths: Any = np.array([[width_of(table, cell) or np.inf] for cell in range(len(table.scores))])
+    low, high = difference_limits(guarded, widths, CONFIDENCE)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(plain.error > 0, plain.mean / plain.error, np.inf * plain.mean)
+        effect = plain.mean / np.sqrt(residual)[:, np.newaxis]
+    return {
+        "mean": table.means,
+        "mean_difference": plain.mean,
+        "t": t,
+        "difference_low": low,
+        "difference_high": high,
+        "effect_size": effect,
+        "d_z": t / math.sqrt(n_units * table.in_bag),
+        "n_tested": np.full(len(t), t.shape[1]),
+    }

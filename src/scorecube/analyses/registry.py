@@ -38,9 +38,9 @@ class Entry:
 
 PACKAGE = "scorecube.analyses"
 TABLE = """
-leaderboard leaderboard:Leaderboard leaderboard_rows mogstad2024
+leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
-board board:Board leaderboard_rows mogstad2024
+board board:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
 swap swap:Swap swap_result voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?

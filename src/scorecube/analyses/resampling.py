@@ -1,4 +1,4 @@
-"""Paired bootstrap and randomisation tests of pairs of runs.
+"""Paired bootstrap and randomisation tests of each pair of runs by itself.
 
 References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
 document", section 4.3; Efron and Tibshirani 1993, chapter 16; Fisher 1935; Smucker, Allan and
@@ -8,21 +8,101 @@ evaluation".
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import RunPairs
-from scorecube.analyses.few_topics import FEW_TOPICS, binary_notes
-from scorecube.analyses.maxima import drawn_counts
-from scorecube.analyses.single_tests import SingleTest, squared_t
+from scorecube.analyses.pairs import (
+    ResampledTest,
+    RunPairs,
+    alphas_field,
+    baseline_field,
+    binary_notes,
+    plus_one_field,
+)
+from scorecube.analyses.protocol import Concat, Max, Part, Totals
+from scorecube.analyses.step_down import drawn_counts
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.random.draws import bootstrap_samples, sign_columns
 from scorecube.kernels.tails import ROUNDING, absolute, differences_at, largest, studentised, widest
+
+TILE = 24
+"""Pairs that are tested together; results do not depend on it."""
+KEPT_BYTES = 2**28
+"""Most memory of sums that blocks share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleTest(ResampledTest):
+    """Base of tests of each pair by itself: a unit of a block is a pair with all its trials."""
+
+    unit: ClassVar[str] = "pairs"
+
+    alphas: tuple[float, ...] = alphas_field()
+    plus_one: bool = plus_one_field()
+    baseline: str | None = baseline_field()
+
+    def n_units(self, table: Table) -> int:
+        return len(self.pairs(table)[0])
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        """Return the trials that reach the statistic of each pair, and the largest differences.
+
+        Returns reached: int32 (cell, pair).
+        Returns needed: int64 (cell, alpha): the largest difference, in units, over pairs in the
+            trial with the (B alpha)-th largest statistic.
+        """
+        first, second = (runs[start:stop] for runs in self.pairs(table))
+        reached = np.zeros((len(table.scores), stop - start), np.int32)
+        needed = np.zeros((len(table.scores), len(self.alphas)))
+        ranks = np.array([replicate_rank(alpha, table.trials) for alpha in self.alphas])
+        for cell, units in enumerate(table.units if start < stop else ()):
+            drawn, sums = self.resampled(table, cell)
+            # Pairs that vary most first: their trials decide what is needed.
+            order = np.argsort(-np.var(units[first] - units[second], axis=1), kind="stable")
+            for low in range(0, len(order), TILE):
+                place = order[low : low + TILE]
+                pairs = first[place], second[place]
+                reached[cell, place] = self.tail(units, drawn, sums, pairs, ranks, needed[cell])
+        return {"reached": Concat(reached), "needed": Max(needed.astype(np.int64))}
+
+    def resampled(self, table: Table, cell: int) -> tuple[FloatArray, FloatArray]:
+        """Return how often units are drawn, or their signs, (unit, trial), and sums of the scores.
+
+        Returns sums: float64 (run, trial), of all blocks if they are few.
+        """
+        drawn = table.once("drawn", lambda: self.draws(table))
+        if 8.0 * table.scores.shape[0] * len(table.runs) * table.trials > KEPT_BYTES:
+            return drawn, table.units[cell] @ drawn
+        return drawn, table.once(f"sums {cell}", lambda: np.asarray(table.units[cell] @ drawn))
+
+    @abstractmethod
+    def draws(self, table: Table) -> FloatArray:
+        """Return how often units are drawn in each trial, or their signs, (unit, trial)."""
+
+    @abstractmethod
+    def tail(
+        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
+    ) -> Any:
+        """Return in how many trials each of some pairs reaches its statistic, int (pair,).
+
+        needed: float64 (rank,): as of `block`, of the pairs before; changed.
+        """
+
+    def counts(self, table: Table, totals: Totals) -> Any:
+        return totals["reached"].astype(np.int64)
+
+    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        unit = table.grid_units / table.sizes.size
+        return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,27 +126,22 @@ class Bootstrap(SingleTest):
     examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alpha 0.05,0.01 --seed 1",)
 
     def notes(self, table: Table) -> list[str]:
-        notes, n = binary_notes(table), table.sizes.size
-        if n < FEW_TOPICS:
-            notes.append(
-                f"{n} topics are few for a bootstrap test: with 10 topics and skewed differences "
-                "it rejected a true hypothesis in 6% to 60% of simulated tests at alpha 0.05; the "
-                "randomisation test is exact where two runs are exchangeable"
-            )
-        return notes
+        return binary_notes(table)
 
-    def resampled(self, table: Table, cell: int) -> tuple[FloatArray, ...]:
-        """Return the scores, how often units are drawn, and the sums of the scores drawn."""
-        counts = table.once("counts", lambda: drawn_counts(table, 0, table.trials)[0])
-        return table.units[cell], counts, self.sums(table, cell, counts)
+    def draws(self, table: Table) -> FloatArray:
+        return drawn_counts(table, 0, table.trials)[0]
 
-    def tail(self, resampled: Any, pairs: RunPairs, ranks: Any, needed: FloatArray) -> Any:
-        units, counts, sums = resampled
-        z, n = units[pairs[0]] - units[pairs[1]], float(len(counts))
-        totals, squares, statistics = z.sum(axis=1), (z * z).sum(axis=1), (z * z) @ counts
+    def tail(
+        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
+    ) -> Any:
+        z, n = units[pairs[0]] - units[pairs[1]], float(len(drawn))
+        totals, squares, statistics = z.sum(axis=1), (z * z).sum(axis=1), (z * z) @ drawn
         spread = squares - totals * totals / n
         spread[spread <= ROUNDING * squares] = 0.0
-        edges = squared_t(totals, spread, n) * (1 - ROUNDING)
+        # A difference of sums of at most n units is a tie; one without a spread has an infinite t.
+        moved = np.where(np.abs(totals) > n, totals, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            edges = np.where(moved != 0.0, moved * moved / spread, 0.0) * (1 - ROUNDING)
         reached, most = np.empty(len(z), np.int32), np.empty(len(z))
         studentised(pairs, sums, (totals, edges), n, statistics, reached)
         widest(pairs, sums, totals, most)
@@ -105,15 +180,14 @@ class Randomisation(SingleTest):
     name: ClassVar[str] = "randomisation"
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
-    def resampled(self, table: Table, cell: int) -> tuple[FloatArray, ...]:
-        """Return the scores, and their sums with the signs of each trial."""
-        signs = table.once("signs", lambda: drawn_signs(table).astype(float))
-        return table.units[cell], self.sums(table, cell, signs)
+    def draws(self, table: Table) -> FloatArray:
+        return drawn_signs(table).astype(float)
 
-    def tail(self, resampled: Any, pairs: RunPairs, ranks: Any, needed: FloatArray) -> Any:
-        units, sums = resampled
+    def tail(
+        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
+    ) -> Any:
         # A difference of sums of at most n units is a tie.
-        edges = np.abs((units[pairs[0]] - units[pairs[1]]).sum(axis=1)) - units.shape[1]
+        edges = np.abs((units[pairs[0]] - units[pairs[1]]).sum(axis=1)) - len(drawn)
         statistics, reached = np.empty((len(edges), sums.shape[1])), np.empty(len(edges), np.int32)
         absolute(pairs, sums, edges, statistics, reached)
         # The statistic is the difference.
@@ -128,3 +202,14 @@ class Randomisation(SingleTest):
 def drawn_signs(table: Table) -> Any:
     """Return the sign of each unit in each trial, (unit, trial)."""
     return sign_columns(table.key(names.Purpose.TOPIC_SIGNS), table.sizes.size, 0, table.trials)
+
+
+def replicate_rank(alpha: float, trials: int) -> int:
+    """Return the rank K of a resample: B alpha rounded up, at least 1 (Sakai 2007).
+
+    Examples
+    --------
+    >>> replicate_rank(0.05, 1000), replicate_rank(0.07, 100), replicate_rank(0.05, 999)
+    (50, 7, 50)
+    """
+    return max(1, math.ceil(Fraction(str(alpha)) * trials))

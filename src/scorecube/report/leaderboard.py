@@ -33,7 +33,7 @@ def joint_legend(attrs: Mapping[str, Any]) -> str:
 RUNS = Table(
     "metric gain run",
     "metric gain rank run team mean~ rank_low rank_high groups leads "
-    "difference~? p_baseline? wins? ties? losses? mean_rank?",
+    "difference~? p_baseline? mean_rank?",
     sort="rank",
     within=2,
     brief="metric=label rank run team mean=mean~ could_be_rank=rank_low,rank_high",
@@ -43,7 +43,7 @@ RUNS = Table(
 MARKS = replace(RUNS, columns="metric gain rank run mean better? worse?")
 COLLECTIONS = Table(
     "metric gain collection run",
-    "metric gain collection topics weight run mean=collection_mean mean_low=collection_mean_low "
+    "metric gain collection weight run mean=collection_mean mean_low=collection_mean_low "
     "mean_high=collection_mean_high",
 )
 """Means of runs in each collection, with the limits of each by itself."""

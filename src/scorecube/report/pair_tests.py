@@ -18,13 +18,10 @@ from scorecube.report.views import DISCRIMINATION, Answer, View
 JOINT = ("tukey", "maxt")
 """Tests whose p-values account for all pairs together."""
 LARGEST = {names.ALPHA: np.inf}
-COUNTS = (
-    "significant pairs=n_tested share estimated_difference? trials degenerate_pairs constant_pairs"
-)
-BETTER = "own?=own_error_pairs better?=significant_better worse?=significant_worse"
+COUNTS = "significant pairs=n_tested share estimated_difference? trials"
 PAIR = (
-    "test run_a run_b mean_difference difference_low difference_high effect_size d_z? p_value "
-    "p_value_holm? p_value_bh? p_single? t standard_error"
+    "test run_a run_b mean_difference difference_low difference_high effect_size d_z p_value "
+    "p_value_holm? p_value_bh? p_single? t"
 )
 BRIEF = "metric=label significant of=pairs share estimated_difference alpha"
 BRIEF_PAIR = (
@@ -98,11 +95,9 @@ def separated(result: xr.Dataset) -> Iterator[Answer]:
     what = "pairs of runs separated"
     if attrs.get("baseline") is not None:
         what = f"runs separated from {attrs['baseline']}"
-    table = replace(POWER, columns=f"{POWER.columns} {BETTER}")
+    table = replace(POWER, columns=f"{POWER.columns} own?=own_error_pairs")
     for row in labelled(table.frame(part), LARGEST):
         clause = f"{row['significant']:,} of {row['pairs']:,}"
-        if attrs.get("baseline") is not None and row.get("better", -1) >= 0:
-            clause += f", {row['better']:.0f} better, {row['worse']:.0f} worse"
         clause += f", p < {row['alpha']:g}, {family(attrs)}"
         if row.get("own", 0) > 0:
             clause += f"; their own errors alone would separate {row['own']:.0f} more"

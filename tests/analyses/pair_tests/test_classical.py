@@ -1,24 +1,24 @@
-"""Classical tests of pairs of runs are SciPy's, called pair by pair."""
+"""Classical tests of pairs of runs are SciPy's, called pair by pair; two one-sided tests are those of a plain oracle."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.stats import binomtest, ttest_rel, wilcoxon
+from scipy.stats import binomtest, ttest_ind, ttest_rel, wilcoxon
 
-from scorecube.analyses.paired import Paired
+import scorecube as sc
+from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.statistics.paired_tests import signed_rank_p_values
-from scorecube.workflow.api import analyse, cube_from_scores, import_scores, open_study
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
+from tests.oracles.t_tests import critical_t, t_tail
 
 Matrix = np.ndarray[Any, Any]
 ALL: Any = ("t", "wilcoxon", "sign")
@@ -38,13 +38,12 @@ def expected(scores: Matrix) -> Matrix:
     return np.transpose(rows)
 
 
-def cube_of(scores: Matrix) -> xr.Dataset:
-    labels = (
-        [f"r{k:03d}" for k in range(len(scores))],
-        [f"t{k:03d}" for k in range(scores.shape[1])],
-    )
-    cube = cube_from_scores({"AP": pd.DataFrame(scores, *labels)})
-    return cube.assign_coords(score_low=("metric", [-1.0]), score_high=("metric", [2.0]))
+def cube_of(scores: Any, metric: str = "AP", ends: tuple[float, ...] = (-1.0, 2.0)) -> xr.Dataset:
+    labels = [f"r{k}" for k in range(len(scores))], [f"t{k:03d}" for k in range(scores.shape[1])]
+    cube = sc.cube_from_scores({metric: pd.DataFrame(scores, *labels)})
+    if not ends:
+        return cube
+    return cube.assign_coords(score_low=("metric", [ends[0]]), score_high=("metric", [ends[1]]))
 
 
 @pytest.mark.parametrize("n_topics", [2, 3, 7, 14, 30, 50, 51])
@@ -52,11 +51,10 @@ def cube_of(scores: Matrix) -> xr.Dataset:
 def test_random_scores_with_ties_and_zero_differences(n_topics: int, levels: int) -> None:
     whole = np.random.default_rng(n_topics).integers(0, levels + 1, (9, n_topics))
     whole[3] = whole[2]
-    result = analyse(cube_of(whole / levels), Paired(tests=ALL), workers=1)
+    result = sc.analyse(cube_of(whole / levels), sc.Paired(tests=ALL), workers=1)
     assert result["test"].values.tolist() == list(ALL)
-    np.testing.assert_allclose(
-        result["p_value"].values[0, 0], expected(whole.astype(float)), rtol=1e-6, atol=1e-8
-    )
+    found = result["p_value"].values[0, 0]
+    np.testing.assert_allclose(found, expected(whole.astype(float)), rtol=1e-6, atol=1e-8)
 
 
 def test_ties_are_ties_whatever_a_third_run_has() -> None:
@@ -64,93 +62,134 @@ def test_ties_are_ties_whatever_a_third_run_has() -> None:
     chance = np.random.default_rng(2)
     tenths = chance.integers(0, 11, (2, 15)) / 10
     three = np.vstack([tenths, chance.random(15)])
-    alone, together = (analyse(cube_of(x), Paired(tests=("wilcoxon",))) for x in (tenths, three))
+    alone, together = (sc.analyse(cube_of(x), sc.Paired(tests=("wilcoxon",))) for x in (tenths, three))  # fmt: skip
     whole = np.rint(10 * (tenths[0] - tenths[1]))
-    expected = wilcoxon(whole, method="asymptotic").pvalue
-    assert alone["p_value"].item() == pytest.approx(expected, rel=1e-12)
+    p = wilcoxon(whole, method="asymptotic").pvalue
+    assert alone["p_value"].item() == pytest.approx(p, rel=1e-12)
     assert together["p_value"].values.ravel()[0] == alone["p_value"].item()
-
-
-def test_the_case_of_a_public_report(scorecube: Cli, tmp_path: Path) -> None:
-    case = Path(__file__).parents[4] / "shared" / "cases" / "wilcoxon-ties"
-    if not case.exists():
-        pytest.skip("the cases of public reports are not beside the repository")
-    for name in ("two", "three"):
-        scorecube("import", tmp_path / "s", str(case / f"{name}.csv"), "--name", name, "--metric", "my_score").succeeded()  # fmt: skip
-    study = open_study(tmp_path / "s")
-    p = [
-        float(analyse(study[name].cube, Paired(tests=("wilcoxon",)))["p_value"].values.ravel()[0])
-        for name in ("two", "three")
-    ]
-    assert p[0] == p[1] == pytest.approx(0.2218, abs=5e-5)
 
 
 @pytest.mark.data
 def test_real_runs(data: Path) -> None:
-    cube = import_scores([data / "adhoc5" / name for name in ("ap.csv", "p10.csv")]).isel(
-        run=slice(0, 61, 3)
-    )
-    result = analyse(cube, Paired(tests=ALL), block_units=17)
+    cube = sc.import_scores([data / "adhoc5" / name for name in ("ap.csv", "p10.csv")])
+    cube = cube.isel(run=slice(0, 61, 3))
+    result = sc.analyse(cube, sc.Paired(tests=ALL))
     for k in range(2):
         whole = np.rint(cube["score"].values[k, 0] * 10_000)
-        np.testing.assert_array_equal(whole / 10_000, cube["score"].values[k, 0])
-        np.testing.assert_allclose(
-            result["p_value"].values[k, 0], expected(whole), rtol=1e-6, atol=1e-8
-        )
+        found = result["p_value"].values[k, 0]
+        np.testing.assert_allclose(found, expected(whole), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("n_topics", [6, 20, 60])
 def test_a_p_value_does_not_depend_on_the_company(n_topics: int) -> None:
     chance = np.random.default_rng(1)
-    smooth, tied = (
-        chance.normal(size=(3, n_topics)),
-        chance.integers(-2, 3, (3, n_topics)).astype(float),
-    )
+    smooth, tied = chance.normal(size=(3, n_topics)), chance.integers(-2, 3, (3, n_topics)) * 1.0
     tied[:, 0] = 1.0
-    together = signed_rank_p_values(np.vstack([smooth, tied]))
-    np.testing.assert_array_equal(
-        together, [signed_rank_p_values(row[np.newaxis])[0] for row in [*smooth, *tied]]
-    )
+    rows = np.vstack([smooth, tied])
+    alone = [signed_rank_p_values(row[np.newaxis])[0] for row in rows]
+    np.testing.assert_array_equal(signed_rank_p_values(rows), alone)
 
 
-@pytest.mark.parametrize(("n_topics", "method"), [(13, "exact"), (14, "asymptotic"), (50, "asymptotic")])  # fmt: skip
-def test_one_zero_difference_is_handled_as_a_tie(n_topics: int, method: str) -> None:
-    differences = np.arange(n_topics) * np.where(np.arange(n_topics) % 3, 1, -1)
-    result = analyse(
-        cube_of(np.stack([differences, 0 * differences]) / 100), Paired(tests=ALL), workers=1
-    )
-    nonzero = differences[1:]
-    p = wilcoxon(nonzero, method=method).pvalue
-    if method == "exact":
-        sums = np.array([0])
-        for rank in range(1, n_topics):
-            sums = np.concatenate([sums, sums + rank])
-        found = int(nonzero[nonzero > 0].sum())
-        p = min(1.0, 2 * min((sums >= found).mean(), (sums <= found).mean()))
-    assert result["p_value"].sel(test="wilcoxon").item() == pytest.approx(p, rel=1e-12)
+@pytest.mark.parametrize("n_topics", [13, 14, 50])
+def test_one_zero_difference_is_handled_as_a_tie(n_topics: int) -> None:
+    nonzero = np.arange(1, n_topics) * np.where(np.arange(1, n_topics) % 3, 1, -1)
+    p = wilcoxon(nonzero, method="exact" if n_topics == 13 else "asymptotic").pvalue
+    rows = np.stack([np.append(nonzero, 0), np.zeros(n_topics)]) / 100
+    result = sc.analyse(cube_of(rows), sc.Paired(tests=("wilcoxon",)), workers=1)
+    assert result["p_value"].item() == pytest.approx(p, rel=1e-12)
+
+
+def test_unpaired_tests_are_welchs() -> None:
+    scores = np.random.default_rng(1).beta(1, 2, (3, 20))
+    p = sc.analyse(cube_of(scores), sc.Paired(tests=("unpaired",)))["p_value"].values.ravel()
+    for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        assert p[k] == ttest_ind(scores[i], scores[j], equal_var=False).pvalue
 
 
 def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
     row = np.array([0.1, 0.2, 0.7, 0.4, 0.3, 0.6])
-    result = analyse(
-        cube_of(np.stack([row, row + 0.1, row])), Paired(tests=("t", "sign")), workers=1
-    )
-    assert result["p_value"].sel(test="t").values.ravel().tolist() == [0.0, 1.0, 0.0]
-    np.testing.assert_allclose(
-        result["p_value"].sel(test="sign").values.ravel(), [2 / 64, 1.0, 2 / 64]
-    )
+    cube = cube_of(np.stack([row, row + 0.1, row]))
+    result = sc.analyse(cube, sc.Paired(tests=("t", "sign")), workers=1)
+    p = result["p_value"].values[0, 0]
+    np.testing.assert_allclose(p, [[0.0, 1.0, 0.0], [2 / 64, 1.0, 2 / 64]])
     assert result["significant"].values[0, 0].tolist() == [[2, 2], [2, 0]]
 
 
-@pytest.mark.parametrize(
-    ("tests", "message"),
-    [
-        ((), "tests: expected a list that is not empty"),
-        (("t", "t"), "name each test once"),
-        (("t", "anova"), "tests: expected a list, each one of t, wilcoxon, sign"),
-    ],
-)
-def test_unknown_tests_are_refused(tests: tuple[str, ...], message: str) -> None:
-    cube = cube_of(np.random.default_rng(5).uniform(size=(4, 9)))
-    with pytest.raises(BadPlan, match=message):
-        analyse(cube, Paired(tests=tests))  # type: ignore[arg-type]
+@pytest.mark.parametrize("tests", [(), ("t", "t"), ("t", "anova")])
+def test_unknown_tests_are_refused(tests: Any) -> None:
+    with pytest.raises(BadPlan):
+        make_plan(cube_of(np.random.default_rng(5).uniform(size=(4, 9))), sc.Paired(tests=tests))
+
+
+# Equivalence
+
+
+def oracle(x: list[float], y: list[float], margin: float, alpha: float, width: float) -> Any:
+    """Return the verdict, its p-value, and the 95 % interval (Schuirmann 1987), with two more differences at the ends where few differ."""
+    z = [round(a - b, 12) for a, b in zip(x, y, strict=True)]
+    n, mean_of_z = len(z), math.fsum(z) / len(z)
+    few = n - max(Counter(z).values()) < 8
+    padded = [*z, -width, width] if width < math.inf and few else z
+    m, mean = len(padded), math.fsum(padded) / len(padded)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in padded) / (m - 1) / m)
+    own = math.sqrt(math.fsum((value - mean_of_z) ** 2 for value in z) / (n - 1) / n)
+    if error == 0:
+        p = float(abs(mean) >= margin)
+    else:
+        above = t_tail((mean + margin) / error, n - 1)  # H0: the difference is -margin or less
+        below = t_tail((margin - mean) / error, n - 1)  # H0: it is margin or more
+        p = max(above, below)
+    unequal = 2 * t_tail(abs(mean_of_z) / own, n - 1) if own else float(mean_of_z == 0)
+    verdict = "equivalent" if p < alpha else "different" if unequal < alpha else "inconclusive"
+    low, high = (mean + sign * critical_t(0.025, n - 1) * error for sign in (-1, 1))
+    if error == mean == 0:
+        low = high = math.nan
+    return verdict, p, max(low, -width), min(high, width)
+
+
+def scores_of_runs() -> Matrix:
+    """Runs that are close, apart, in between, equal, and shifted by a constant within and beyond the margin."""
+    chance = np.random.default_rng(5)
+    base = np.round(chance.beta(2, 3, 30) * 0.7, 2)
+    near = [np.round(base + 0.02 * chance.standard_normal(30), 2).clip(0) for _ in range(3)]
+    apart = np.round(base + 0.1 + 0.1 * chance.standard_normal(30), 2).clip(0)
+    others = [apart, base.copy(), base + 0.02, base + 0.2, np.round(chance.beta(2, 3, 30), 2)]
+    return np.stack([base, *near, *others])
+
+
+@pytest.mark.parametrize("baseline", [None, "r3"])
+@pytest.mark.parametrize(("metric", "width"), [("AP", 1.0), ("my score", math.inf)])
+def test_verdicts_are_those_of_the_oracle(baseline: str | None, metric: str, width: float) -> None:
+    scores, margin = scores_of_runs(), 0.03
+    analysis = sc.Paired(margin=margin, alphas=(0.01, 0.1), baseline=baseline)
+    table = sc.table(sc.analyse(cube_of(scores, metric, ()), analysis), "pairs")
+    for row in table.itertuples():
+        x, y = (scores[int(str(run)[1:])].tolist() for run in (row.run_a, row.run_b))
+        verdict, p, low, high = oracle(x, y, margin, 0.1, width)
+        assert row.verdict == verdict
+        assert row.p_equivalence == pytest.approx(p, abs=1e-9)
+        limits = row.difference_low, row.difference_high
+        assert limits == pytest.approx((low, high), abs=1e-9, nan_ok=True)
+    found = set(table["verdict"])
+    assert found >= {"equivalent", "different"}
+    assert (baseline is not None) or "inconclusive" in found
+    assert len(table) == (36 if baseline is None else 8)
+
+
+def test_p_values_and_limits_are_those_of_statsmodels() -> None:
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
+    chance = np.random.default_rng(3)
+    scores = chance.beta(2, 3, (6, 40)) * 0.2 + 0.7 * chance.random(40)
+    table = sc.table(sc.analyse(cube_of(scores), sc.Paired(margin=0.04)), "pairs")
+    for row in table.itertuples():
+        x, y = (scores[int(str(run)[1:])] for run in (row.run_a, row.run_b))
+        p, _, _ = weightstats.ttost_paired(x, y, -0.04, 0.04)
+        assert row.p_equivalence == pytest.approx(p, rel=1e-6)
+        limits = weightstats.DescrStatsW(x - y).tconfint_mean(0.05)
+        assert (row.difference_low, row.difference_high) == pytest.approx(limits, rel=1e-6)
+
+
+def test_equal_scores_are_no_proof_of_equivalence() -> None:
+    """Two perfect runs on 25 topics may be .01 apart."""
+    result = sc.analyse(cube_of(np.ones((2, 25)), "RR", ()), sc.Paired(margin=0.01))
+    assert sc.table(result, "pairs")["verdict"].tolist() == ["inconclusive"]

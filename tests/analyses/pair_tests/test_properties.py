@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube import Bootstrap, Leaderboard, MaxT, Paired, Randomisation, Tukey
-from scorecube.analyses import single_tests
+from scorecube.analyses import resampling
 from scorecube.analyses.plan import make_plan
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, select
@@ -150,7 +150,7 @@ def test_tiles_of_pairs_are_free_choices(kind: str, seed: int, tile: int) -> Non
     test = Bootstrap(alphas=(0.05, 0.4))
     expected = analyse(cube, test, trials=200, seed=seed, workers=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(single_tests, "TILE", tile)
+        patch.setattr(resampling, "TILE", tile)
         assert_same(analyse(cube, test, trials=200, seed=seed, workers=1), expected)
 
 
@@ -181,7 +181,7 @@ def odd_cube() -> xr.Dataset:
 def digest(result: xr.Dataset) -> str:
     """Return the digest of all that is counted or follows from sums of integers."""
     found = hashlib.sha256()
-    for name in ("reached", "p_value", "estimated_difference", "critical_difference", "rank_low", "rank_high", "p_baseline"):  # fmt: skip
+    for name in ("reached", "p_value", "estimated_difference", "difference_low", "rank_low", "rank_high", "p_baseline"):  # fmt: skip
         if name in result:
             found.update(name.encode() + result[name].values.tobytes())
     return found.hexdigest()

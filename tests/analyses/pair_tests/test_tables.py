@@ -1,0 +1,112 @@
+"""The table of pairs of each test: variables, adjusted p-values, a baseline, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import false_discovery_control
+
+import scorecube as sc
+from scorecube.analyses import registry
+from scorecube.analyses.plan import make_plan
+from scorecube.errors import BadName, BadPlan
+from scorecube.testing import simulate_cube
+
+CUBE = simulate_cube(n_runs=7, seed=8).isel(topic=slice(12))
+ALPHAS = (0.05, 0.3)
+MADE: dict[str, Any] = {
+    "bootstrap": sc.Bootstrap(alphas=ALPHAS),
+    "count / B": sc.Bootstrap(alphas=ALPHAS, plus_one=False),
+    "randomisation": sc.Randomisation(alphas=ALPHAS),
+    "tukey": sc.Tukey(alphas=ALPHAS),
+    "maxt": sc.MaxT(alphas=ALPHAS),
+    "paired": sc.Paired(alphas=ALPHAS, margin=0.05, tests=("t", "sign")),
+}
+BY_PAIR = ("p_value", "reached", "t", "equivalence_p_value", "difference_low")
+
+
+def holm(p: np.ndarray) -> list[float]:
+    """Holm 1979: the k-th smallest of m times m - k + 1, at most 1, never less than one before it."""
+    found, least = [math.nan] * len(p), 0.0
+    for smaller, k in enumerate(np.argsort(p, kind="stable")):
+        found[k] = least = max(least, min(1.0, (len(p) - smaller) * float(p[k])))
+    return found
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_variables_are_as_declared_and_follow_from_p_values(name: str) -> None:
+    result = sc.analyse(CUBE, MADE[name], trials=60, seed=1)
+    declared = {each.name: each for each in registry.variables(result.attrs["analysis"])}
+    for variable, array in result.data_vars.items():
+        known = declared[str(variable)]
+        assert (array.dims, array.attrs["role"]) == (known.dims, known.role), variable
+        assert array.dtype.kind in known.kinds, variable
+    p = result["p_value"]
+    for alpha in ALPHAS:
+        at = result.sel(alpha=alpha)
+        np.testing.assert_array_equal(at["significant"], (p < alpha).sum("pair"))
+        np.testing.assert_array_equal(at["share"], (p < alpha).mean("pair"))
+    assert ("p_value_holm" in result) == (name not in ("tukey", "maxt"))
+    if "p_value_holm" in result:
+        safe = (result["reached"] + 1) / 61 if "reached" in result else p
+        for method, oracle in (("holm", holm), ("bh", false_discovery_control)):
+            found = np.apply_along_axis(oracle, -1, safe.values)
+            np.testing.assert_allclose(result[f"p_value_{method}"], found, rtol=1e-12)
+
+
+def with_last(position: int) -> tuple[xr.Dataset, str]:
+    """Return a cube whose last run stands at a position in the order of labels, and its name."""
+    runs = [f"run{k}" for k in range(7)]
+    order = [*range(position), 6, *range(position, 6)]
+    cube = CUBE.isel(run=order).assign_coords(run=runs)
+    return cube, runs[position]
+
+
+@pytest.mark.parametrize("position", [0, 3, 6])
+@pytest.mark.parametrize("name", ["bootstrap", "count / B", "randomisation", "paired"])
+def test_a_baseline_tests_the_pairs_of_the_last_run(name: str, position: int) -> None:
+    """The pairs with the last label are (other, last) without a baseline, so signs agree, too."""
+    options = {key: getattr(MADE[name], key) for key in MADE[name].options()}
+    expected = sc.analyse(with_last(6)[0], MADE[name], trials=60, seed=3)
+    expected = expected.isel(pair=expected["run_b"].values == "run6")
+    moved, baseline = with_last(position)
+    analysis = type(MADE[name])(**{**options, "baseline": baseline})
+    found = sc.analyse(moved, analysis, trials=60, seed=3)
+    assert set(found["run_b"].values) == {baseline}
+    assert found["run_a"].values.tolist() == [f"run{k}" for k in range(7) if k != position]
+    for variable in set(BY_PAIR) & set(expected.data_vars):
+        np.testing.assert_array_equal(found[variable], expected[variable], str(variable))
+    below = found["p_value"] < found["alpha"]
+    np.testing.assert_array_equal(found["significant"], below.sum("pair").transpose(..., "alpha"))
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "paired", "maxt"])
+def test_an_unknown_baseline_is_refused(name: str) -> None:
+    with pytest.raises(BadName, match="no run 'gama' in the scores"):
+        make_plan(CUBE, registry.load(name)(baseline="gama"))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("analysis", MADE.values(), ids=MADE)
+def test_impossible_cubes_are_refused(analysis: Any) -> None:
+    for part in (CUBE.isel(run=[0]), CUBE.isel(topic=[0])):
+        with pytest.raises(BadPlan, match="needs 2 runs and 2 topics"):
+            make_plan(part, analysis)
+
+
+@pytest.mark.parametrize("analysis", [sc.MaxT(), sc.Leaderboard(), sc.Bootstrap(), sc.Paired()])
+def test_binary_scores_of_few_topics_are_refused_or_noted(analysis: Any) -> None:
+    """Families of pairs of runs with equal means erred in .22 to .88 with 3 to 5 topics."""
+    binary = np.random.default_rng(2).integers(0, 2, (6, 11)).astype(float)
+    labels = [f"r{k}" for k in range(6)], [f"t{k}" for k in range(11)]
+    cube = sc.cube_from_scores({"Success@5": pd.DataFrame(binary, *labels)})
+    for n_topics in (3, 5):
+        with pytest.raises(BadPlan, match="scores 0 and 1"):
+            make_plan(cube.isel(topic=slice(n_topics)), analysis)
+    noted, silent = (make_plan(cube.isel(topic=slice(n)), analysis).warnings for n in (8, 11))
+    assert any("scores 0 and 1 of 8 topics" in note for note in noted)
+    assert not any("scores 0 and 1" in note for note in silent)

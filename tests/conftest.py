@@ -225,8 +225,10 @@ def analysed_study(
     for name in registry.names():
         if name != "judges":
             scorecube(name, path, *trials_of(name, 5)).succeeded()
-    stricter = ["--levels", "1:0", "--metrics", "AP,Q,nDCG@10", "--gains", "auto,1:1:1"]
-    scorecube("evaluate", path, "--name", "stricter", *files.options(), *stricter).succeeded()
+    stricter = path.with_name("stricter.txt")
+    stricter.write_text(files.qrels.read_text().replace(" 1\n", " 0\n"))
+    how = ["--qrels", stricter, "--metrics", "AP,Q,nDCG@10", "--gains", "auto,1:1:1"]
+    scorecube("evaluate", path, "--name", "stricter", "--runs", files.runs, *how).succeeded()
     scorecube("judges", path, "--truth", "small", "--labels", "4,6").succeeded()
     return path
 

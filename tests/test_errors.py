@@ -25,7 +25,6 @@ flag_of = commands.build("bootstrap").flag_of
         ("sampling", "replacement", "sampling='replacement'", "--sampling replacement"),
         ("collections", ["A", "B"], "collections=['A', 'B']", "--collection A,B"),
         ("alphas", (0.05, 0.01), "alphas=(0.05, 0.01)", "--alpha 0.05,0.01"),
-        ("level_map", ">=0.5:1", "level_map='>=0.5:1'", "--levels '>=0.5:1'"),
         ("memory", "", "memory=''", "--memory ''"),
     ],
 )

@@ -24,8 +24,8 @@ HALF_A_UNIT = 5.1e-5
 COVID = "--metrics AP,P@20,nDCG@20,Q@20,P+ --gains 2:1,1:1"
 COLLECTIONS = {
     "trec-covid-r5": f"--qrels qrels.txt {COVID}",
-    "trec8-adhoc": "--qrels qrels.txt.gz --metrics P@10,nDCG@10 --score-precision double",
-    "clef-ehealth-2015": "--qrels qrels.txt --metrics P@10,nDCG@10 --run-name file --no-relevant zero",
+    "trec8-adhoc": "--qrels qrels.txt.gz --metrics P@10,nDCG@10 ",
+    "clef-ehealth-2015": "--qrels qrels.txt --metrics P@10,nDCG@10 --run-name file",
 }
 SWAP = [
     "--collection",

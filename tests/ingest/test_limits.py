@@ -51,7 +51,7 @@ def pipe(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
         thread.join(timeout=10)
 
 
-@pytest.mark.parametrize("dialect", ["auto", "trec", "trec-classes"])
+@pytest.mark.parametrize("dialect", ["auto", "trec-classes"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_judgements_and_runs_from_pipes_are_read_once(
     pipe: Callable[[bytes], Path], dialect: str, pack: Callable[[bytes], bytes]

@@ -74,30 +74,20 @@ def test_the_sample_of_ntcireval(tmp_path: Path) -> None:
     ]  # an empty list scores 0
 
 
-@pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
+@pytest.mark.parametrize("order", ["score", "rank"])
 def test_lists_have_the_order_of_the_file(tmp_path: Path, order: str) -> None:
-    write(tmp_path, {"1/1.rel": "b L1\na L0\nc L2\n", "1/1.me.res": "c\na\nz\nb\n"})
-    rankings = read_rankings([tmp_path], tmp_path, order=order)
-    assert rankings["level_at_rank"].values.tolist() == [[[2, 0, -1, 1]]]
-    assert read_rankings([tmp_path], tmp_path, order=order, depth=2)[
-        "level_at_rank"
-    ].values.tolist() == [[[2, 0]]]
-
-
-def test_lists_and_judgements_of_trec_go_together(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {"qrels": "1 0 a 1\n1 0 b 0\n", "lists/1/1.me.res": "b\na\n", "runs/x": "1 Q0 a 1 1 you\n"},
-    )
-    rankings = read_rankings([tmp_path / "lists", tmp_path / "runs"], tmp_path / "qrels")
-    assert rankings["run"].values.tolist() == ["me", "you"]
-    assert rankings["level_at_rank"].values.tolist() == [[[0, 1]], [[1, -1]]]
+    files = {"1/1.rel": "b L1\na L0\nc L2\n", "1/1.me.res": "c\na\nz\nb\n"}
+    write(tmp_path, {**files, "runs/x": "1 Q0 a 1 1 you\n"})
+    rankings = read_rankings([tmp_path / "1", tmp_path / "runs"], tmp_path, order=order)
+    assert rankings["level_at_rank"].values.tolist() == [[[2, 0, -1, 1]], [[0, -1, -1, -1]]]
+    cut = read_rankings([tmp_path], tmp_path, order=order, depth=2)
+    assert cut["level_at_rank"].values.tolist() == [[[2, 0]]]
 
 
 @pytest.mark.parametrize(
     ("file", "run"),
     [
-        ("1/1.a.b.res", "a.b"), ("1/a.b.1.res", "a.b"), ("flat/1.a.b.res", "a.b"), ("flat/a.b.1.res", "a.b"),
+        ("1/1.a.b.res", "a.b"), ("flat/1.a.b.res", "a.b"),
         ("me/1.res", "me"), ("1/1.me.run.res", "me.run"), ("other/other.me.res", None),
         ("1/1.2.res", "2"), ("flat/1.me.res.gz", "me"),
     ],
@@ -147,50 +137,14 @@ def test_one_rel_file_and_one_list(tmp_path: Path) -> None:
     assert found == {"me": [[pytest.approx(0.0967, abs=5e-5)]]}
 
 
-def test_qrels_called_rel_are_qrels(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {"run": "1 Q0 a 1 1 me\n", "all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n"},
-    )
+def test_other_files_of_these_names_are_read(tmp_path: Path) -> None:
+    """Judgements of all topics, and run files as Terrier calls them."""
+    runs = {"runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n", "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n"}
+    write(tmp_path, {"all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n", **runs})
     for name in ("all.rel", "trec.rel"):
-        assert read_rankings([tmp_path / "run"], tmp_path / name)["topic"].values.tolist() == [
-            "1",
-            "2",
-        ]
-
-
-def test_run_files_called_res_are_run_files(tmp_path: Path) -> None:
-    """As Terrier calls them."""
-    write(
-        tmp_path,
-        {
-            "qrels": "1 0 a 1\n",
-            "runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n",
-            "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n",
-        },
-    )
-    assert read_rankings(tmp_path / "runs", tmp_path / "qrels")["run"].values.tolist() == [
-        "BM25",
-        "TF",
-    ]
-    write(tmp_path, {"runs/TF_1.res": ""})
-    with pytest.raises(BadInput, match=re.escape(f"{tmp_path}/runs/TF_1.res: the file is empty")):
-        read_rankings(tmp_path / "runs", tmp_path / "qrels")
-
-
-def test_levels_may_be_changed(tmp_path: Path) -> None:
-    write(tmp_path, {"1/1.rel": SAMPLE_REL, "1/1.me.res": SAMPLE_RES})
-    rankings = read_rankings([tmp_path], tmp_path, level_map={3: 2, 2: 1})
-    assert rankings["level_at_rank"].values.tolist() == [[[0, 2, -1, 1]]]
-    assert rankings["n_judged"].values.tolist() == [[1, 7, 3]]
-
-
-@pytest.mark.parametrize(("how", "levels"), [("first", [-1, 1]), ("ntcireval", [-1, 1, 1])])
-def test_duplicates_may_count_or_not(tmp_path: Path, how: str, levels: list[int]) -> None:
-    write(tmp_path, {"1/1.rel": "a L1\n", "1/1.me.res": "b\na\na\n"})
-    rankings = read_rankings([tmp_path], tmp_path, duplicates=how)
-    length = int(rankings["n_retrieved"].values[0, 0])
-    assert rankings["level_at_rank"].values[0, 0, :length].tolist() == levels
+        rankings = read_rankings(tmp_path / "runs", tmp_path / name)
+        assert rankings["topic"].values.tolist() == ["1", "2"]
+        assert rankings["run"].values.tolist() == ["BM25", "TF"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -235,29 +189,17 @@ def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     ("files", "text"),
     [
-        (
-            {"runs/me.res": "a\n"},
-            "runs/me.res: the name does not identify topic and run; expected <topic>.<run>.res in a folder named after the "
-            "topic or with a judged topic, or <run>/<topic> with one",
-        ),
-        (
-            {"runs/1.2.res": "a\n"},
-            "runs/1.2.res: the name does not identify topic and run: topic 1 of run '2', or topic 2 of run '1'; "
-            "put the file in a folder named after the topic",
-        ),
-        ({"runs/1.me.res": "a\n", "runs/me.1.res": "a\n"}, "runs/me.1.res: a second list of topic 1 of run 'me'; the first is {}/runs/1.me.res"),
+        ({"runs/me.res": "a\n"}, "runs/me.res: the name does not identify topic and run"),
+        ({"runs/1.me.res": "a\n", "1/1.me.res": "a\n"}, "runs/1.me.res: a second list of topic 1"),
         ({"runs/.hidden": "a\n"}, "runs: found no run files"),
-        ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/x": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
-         "rel/1/1.rel: a second file of topic 1; the first is {}/rel/1.rel"),
-        ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"},
-         "rel: no .rel files in this folder; judgements are one file, or such a folder"),
+        ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
+         "rel/1.rel: a second file of topic 1"),
+        ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"}, "rel: no .rel files in this folder"),
     ],
-    ids=["no topic", "two ways", "two lists", "nothing", "two judgements", "no judgements"],
+    ids=["no topic", "two lists", "nothing", "two judgements", "no judgements"],
 )  # fmt: skip
 def test_bad_folders_are_refused(tmp_path: Path, files: dict[str, str], text: str) -> None:
     write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", **files})
     qrels = tmp_path / ("rel" if (tmp_path / "rel").exists() else "qrels")
-    with pytest.raises(
-        BadInput, match="^" + re.escape(f"{tmp_path}/{text}".replace("{}", str(tmp_path))) + "$"
-    ):
-        read_rankings([tmp_path / "runs"], qrels)
+    with pytest.raises(BadInput, match=re.escape(f"{tmp_path}/{text}")):
+        read_rankings([tmp_path / "1", tmp_path / "runs"][-1 - ("1/1.me.res" in files) :], qrels)

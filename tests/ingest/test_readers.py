@@ -86,8 +86,8 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "16 bits": (lambda text: text.decode().encode("utf-16"), "UTF-8"),
     "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "unpack"),
 }
-NOT_BY_TOPIC = ("CR", "blank lines", "16 bits", "archive")
-"""What readers of NTCIREVAL's files by topic do not know; blank lines are ranks there."""
+NOT_BY_TOPIC = ("CR", "16 bits", "archive")
+"""What readers of NTCIREVAL's files by topic do not know."""
 EVERY = pytest.mark.parametrize("name", READERS)
 
 
@@ -113,6 +113,8 @@ def test_files_are_read_in_every_encoding(tmp_path: Path, name: str, encoding: s
 def test_damaged_files_are_refused(tmp_path: Path, name: str, damage: str) -> None:
     if name in ("rel", "res") and damage in NOT_BY_TOPIC:
         return
+    if name == "res" and damage in ("nothing", "blanks"):  # a list without documents
+        return
     spoil, word = DAMAGES[damage]
     path = written(tmp_path, name, spoil(READERS[name].content))
     with pytest.raises(BadInput) as caught:
@@ -126,21 +128,20 @@ BAD = [
     ("run", b"1 Q0 d4 1 0.5\n", 5, "5 columns"),
     ("run", b"\n1\n", 6, "1 column"),
     *(("run", b"1 Q0 d4 1 %s tag\n" % text, 5, f"score {text.decode()!r} is not a number") for text in (b"abc", b"NaN", b"1.2.3", b"1_0", b"-.", b"1e+", b"0x1p3")),
-    ("run", b"#\n2 Q0 d1 9 0 tag\n", 6, "stands twice in topic 2, first in line 4"),
+    ("run", b"#\n2 Q0 d1 9 0 tag\n", 6, "stands twice in topic 2"),
     ("run", b"2 Q0 d4 9 0 tags\n", 5, "the run tag changes from 'tag' to 'tags'"),
     ("run", b"2 Q0 d4 9 0 t\xe9\n", 5, "the run tag changes"),
     ("qrels", b"1 0 d9\n", 5, "3 columns"),
     *(("qrels", b"1 0 d9 %s\n" % text, 5, f"level {text.decode()!r} is not an integer") for text in (b"1.5", b"L1.5", b"nan", b"128")),
     ("qrels", b"1 0 d2 0\n", 5, "judged twice in topic 1"),
     ("qrels", b"9 0 d\xe9 0\n9 0 d\xe9 0\n", 6, "judged twice in topic 9"),
-    ("rel", b"d4\n", 4, "is not a line"),
-    ("rel", b"d4 L1 1 1\n", 4, "is not a line"),
-    ("rel", b"d4 1\n", 4, "is not a line"),
+    ("rel", b"d4\n", 4, "not a line"),
+    ("rel", b"d4 L1 1 1\n", 4, "not a line"),
+    ("rel", b"d4 1\n", 4, "not a line"),
     ("rel", b"d4 L128\n", 4, "level 'L128'"),
     ("rel", b"# d\nd1 L0\n", 5, "judged twice in topic 1"),
     ("res", b"d4 L1\n", 4, "2 fields"),
-    ("res", b"\nd4\n", 4, "0 fields"),
-    ("res", b"d2\n", 4, "stands twice in topic 1, first in line 1"),
+    ("res", b"d2\n", 4, "stands twice in topic 1"),
     ("labels", b"1,d3,j,good\n", 4, "level 'good' is not an integer"),
     ("labels", b"1,d1,j,0\n", 4, "judged twice"),
     ("labels", b"1,,j,0\n", 4, "is empty or has blanks"),

@@ -6,11 +6,9 @@ from tests.odd_inputs.reading import QRELS, RUN, Odd, bomb, judged_topics
 
 JUDGEMENTS = {
     'run as judgements': Odd('qrels', RUN, 'error FILE:1'),
-    'run as judgements of TREC': Odd('qrels', RUN, 'error FILE:1', options={'dialect': 'trec'}),
     'run with a number as tag as judgements': Odd('qrels', RUN.replace(b" a\n", b" 7\n"), 'error FILE:1'),
     'run with 0 and a number as tag as judgements': Odd('qrels', RUN.replace(b" a\n", b" 7\n").replace(b"Q0", b"0"), "error FILE:1"),
     'judgements with further criteria': Odd('qrels', QRELS.replace(b"\n", b" 2 1\n"), "error FILE:1"),
-    'judgements with further criteria of TREC': Odd('qrels', QRELS.replace(b"\n", b" 2 1\n"), 'a: 1=1 2=0.5', options={'dialect': 'trec'}),
     'judgements with one criterion more': Odd('qrels', QRELS.replace(b"\n", b" 2\n"), "error FILE:1"),
     'judgements in three columns': Odd('qrels', b"1 d1 L1\n1 d2 L0\n2 d2 L1\n2 d1 L1\n", 'a: 1=1 2=0.5'),
     'judgements in two columns': Odd('qrels', b"1 d1\n", 'error FILE:1'),
@@ -34,7 +32,6 @@ JUDGEMENTS = {
     'gzip bomb as judgements': Odd('qrels', bomb, 'error FILE'),
     'judgements with a huge line': Odd('qrels', QRELS + b"2 0 " + b"d" * 5_000_000 + b" 0\n", 'a: 1=1 2=0.5'),
     'classes of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-classes'}),
-    'grades in another case': Odd('qrels', b"1 s d1 1\n", "error FILE:1", options={'dialect': 'ntcir-grades'}),
     'judgements by topic with an empty line': Odd('qrels', b"d1 L1\n\n# c\nd2 L0\n", 'a: 1=1', name='1.rel'),
     'judgements by topic with a level above': Odd('qrels', b"d1 L999\n", "error FILE:1", name='1.rel'),
     'judgements by topic of nothing': Odd('qrels', b"# c\n", 'error FILE', name='1.rel'),

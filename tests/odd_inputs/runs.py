@@ -79,5 +79,4 @@ RUNS = {
     'run with negative infinite scores': Odd('runs', ranked(lambda rank: -rank if rank < 5 else -float("inf")), 'a: 1=1 2=1'),
     'run with scores of many digits': Odd('runs', ranked(lambda rank: f"100.{999999 - rank:06d}9"), "a: 1=0.333333 2=0.583333"),
     'run with scores above 2**24': Odd('runs', ranked(lambda rank: 2**27 - rank), "a: 1=0.25 2=0.416667"),
-    'run with scores of many digits in double': Odd('runs', ranked(lambda rank: 2**27 - rank), 'a: 1=1 2=1', options={'precision': 'double'}),
 }  # fmt: skip

@@ -79,12 +79,8 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
 @pytest.mark.parametrize(
     ("before", "now", "named"),
     [
-        ([], ["--missing-topic", "nan"], "--missing-topic zero, and this asks for --missing-topic nan"),
-        (["--missing-topic", "nan"], [], "--missing-topic nan, and this asks for --missing-topic zero"),
-        ([], ["--no-relevant", "zero"], "--no-relevant exclude, and this asks for --no-relevant zero"),
         ([], ["--order", "file"], "order (it was score)"),
         ([], ["--depth", "3"], "depth (it was 0)"),
-        ([], ["--levels", "1:0"], "level_map (it was )"),
     ],
 )  # fmt: skip
 def test_scores_of_other_conditions_are_not_mixed(
@@ -101,20 +97,6 @@ def test_scores_of_other_conditions_are_not_mixed(
     assert "--replace or another --name" in refused.stderr or "another --name" in refused.stderr
     assert open_study(study)["demo"].head == held
     scorecube("evaluate", study, *name, *given, *before).succeeded()
-
-
-def test_conditions_of_scores_beside_imported_ones_are_kept(
-    parts: list[list[str]], tmp_path: Path, scorecube: Cli
-) -> None:
-    study, name = tmp_path / "study.zarr", ["--name", "demo"]
-    scorecube("evaluate", study, *name, *parts[0], *METRICS).succeeded()
-    own = open_study(study)["demo"].cube.sel(metric=["AP"]).drop_attrs()
-    open_study(study, mode="a").add("demo", cube=own.assign_coords(metric=["X"]), replace=True)
-    other = [*name, *parts[0], "--metrics", "P@5", "--gains", "auto,1:1:1"]
-    scorecube("evaluate", study, *other).succeeded()
-    refused = scorecube("evaluate", study, *other, "--no-relevant", "zero")
-    assert refused.status == 1
-    assert "was evaluated with --no-relevant exclude" in refused.stderr
 
 
 def test_runs_without_a_judged_document_are_named_or_refused(

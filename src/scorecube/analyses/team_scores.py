@@ -39,7 +39,6 @@ class JudgedRuns(Table):
     lists: Judged documents at ranks, (run, topic, entry).
     documents: int32 (run, topic, entry): their numbers within the topic.
     measures: Metric and gains, float64 (level,), of each cell.
-    by_rule: bool (cell, run, topic): scores of 0, or missing, for want of a document or a list.
     """
 
     topics: tuple[str, ...]
@@ -48,7 +47,6 @@ class JudgedRuns(Table):
     lists: Lists
     documents: NDArray[np.int32]
     measures: tuple[tuple[Metric, FloatArray], ...]
-    by_rule: BoolArray
 
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:
         """Score some runs without the documents that only teams left out contributed.
@@ -63,9 +61,7 @@ class JudgedRuns(Table):
             gone, judged = self.pools.without(left_out, self.keep_unpooled)
             topics = np.flatnonzero(gone.any(axis=1))
             lists = Lists(*without_documents(*self.lists, self.documents, gone, runs, topics))
-            found = list_scores(self.measures, lists, judged[topics])
-            fixed = self.by_rule[:, runs][..., topics]
-            scores[..., topics] = np.where(fixed, scores[..., topics], found)
+            scores[..., topics] = list_scores(self.measures, lists, judged[topics])
         return scores
 
 
@@ -96,9 +92,6 @@ def judged_runs(
     lowest = 0 if any(metric.non_relevant for metric in metrics) else 1
     lists, documents = lists_of(cube, pools, lowest)
     scores = list_scores(measures, lists, pools.n_judged)
-    by_rule = np.isnan(scores) != np.isnan(stored)
-    if cube.attrs.get("no_relevant") == "zero" or cube.attrs.get("missing_topic") == "nan":
-        scores[by_rule] = stored[by_rule]
     equal = np.isclose(scores, stored, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=(1, 2))
     if not equal.all():
         raise BadPlan(
@@ -125,7 +118,6 @@ def judged_runs(
         lists=lists,
         documents=documents,
         measures=measures,
-        by_rule=by_rule,
     )
 
 

@@ -74,8 +74,7 @@ def evaluate(
         )
     with track_progress("evaluating", "metrics") as progress:
         cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
-    ties = f"ties by {values['order']}, {values['precision']} precision"
-    notify(f"{opened.path}: {name}: {sizes_of(cube)}; {ties}")
+    notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")
     notes = [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
     for line in [*lines_on_topics(rankings, cube), *notes]:
         notify(line)
@@ -112,8 +111,7 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
         count, labels = counted(len(excluded), "topic"), ", ".join(excluded[:10])
         lines.append(f"{count} without a relevant document left out: {labels}")
     if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
-        score = cube.attrs["missing_topic"]
-        lines.append(f"{missing} rankings of judged topics are missing in runs: score {score}")
+        lines.append(f"{missing} rankings of judged topics are missing in runs: score 0")
     return lines
 
 

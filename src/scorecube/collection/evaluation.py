@@ -1,7 +1,7 @@
 """Evaluation of rankings by metrics under gain settings: the score cube."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from scorecube.collection import schema
 from scorecube.collection.arguments import check_dataset, labels, metric_names
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.other_metrics import OtherMetric
-from scorecube.errors import BadInput, BadName, check_choice, option
+from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import judged_lists
 
@@ -25,20 +25,19 @@ def evaluate(
     metrics: Iterable[Any],
     gains: Iterable[str] = (names.AUTO,),
     *,
-    missing_topic: Literal["zero", "nan"] = "zero",
-    no_relevant: Literal["exclude", "zero"] = "exclude",
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
     """Compute the scores of runs on topics, with all metrics and gain settings.
 
     rankings: Dataset (run, topic, rank), as from `read_rankings`.
-    metrics, gains, missing_topic, no_relevant, progress: As of `scorecube.evaluate`.
-    Returns cube: ``score[metric, gain, run, topic]`` in float64, NaN for missing; the coordinates
-        team (run) and uses_gains (metric). A metric that uses no gains has equal scores at all
-        gain settings; one with ``rel=`` above 1 is NaN, or 0, on topics without such a document.
+    metrics, gains, progress: As of `scorecube.evaluate`.
+    Returns cube: ``score[metric, gain, run, topic]`` in float64, on the topics with a relevant
+        document; a run without one of them scores 0 there. Coordinates are team (run) and
+        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings; one
+        with ``rel=`` above 1 is NaN on topics without such a document.
     Raises BadName: A metric is unknown, or a gain setting does not have a value for each level.
     Raises BadInput: No topic has a relevant document.
-    Raises BadPlan: A single text instead of a list, or another value of an argument.
+    Raises BadPlan: A single text instead of a list.
 
     Examples
     --------
@@ -48,15 +47,13 @@ def evaluate(
     {'metric': 2, 'gain': 2, 'run': 4, 'topic': 50}
     """
     check_dataset(rankings, "rankings", "read_rankings")
-    check_choice("missing_topic", missing_topic, ("zero", "nan"))
-    check_choice("no_relevant", no_relevant, ("exclude", "zero"))
     schema.check(rankings, schema.RANKINGS, "rankings")
     named = metric_names("metrics", metrics)
     parsed = _distinct([read_metric(text) for text in named], "metric", "metrics")
     gain_labels = _distinct(labels("gains", gains), "gain setting", "gains")
     judged = rankings[names.N_JUDGED].values
     gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
-    kept = np.ones(len(judged), bool) if no_relevant == "zero" else judged[:, 1:].sum(axis=1) > 0
+    kept = judged[:, 1:].any(axis=1)
     if not kept.any():
         raise BadInput("no topic has a relevant document: nothing can be evaluated")
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
@@ -71,16 +68,8 @@ def evaluate(
             scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])
         if progress is not None:
             progress(i + 1, len(parsed))
-    if no_relevant == "zero":
-        scores = np.nan_to_num(scores, nan=0.0)
-    if missing_topic == "nan":
-        scores[..., retrieved == 0] = np.nan
     topics = np.array(schema.labels_of(rankings, names.TOPIC), object)
-    attrs = rankings.attrs | {
-        "missing_topic": missing_topic,
-        "no_relevant": no_relevant,
-        EXCLUDED: [str(topic) for topic in topics[~kept]],
-    }
+    attrs = rankings.attrs | {EXCLUDED: [str(topic) for topic in topics[~kept]]}
     runs, teams = (schema.labels_of(rankings, dim) for dim in (names.RUN, names.TEAM))
     cube = cube_dataset(scores, parsed, gain_labels, runs, topics[kept].tolist(), teams, attrs)
     of_cube = rankings.coords.to_dataset().sel(

@@ -39,21 +39,6 @@ class Order(StrEnum):
     RANK = "rank"  # rank column ascending, then order of the file
 
 
-class Duplicates(StrEnum):
-    """Treatment of a document that is listed twice in a topic of a run."""
-
-    ERROR = "error"  # refuse the file: trec_eval
-    FIRST = "first"  # use the first line of the file
-    NTCIREVAL = "ntcireval"  # use both lines, so that AP can exceed 1: NTCIREVAL
-
-
-class Precision(StrEnum):
-    """Precision of scores in comparisons; single precision makes more ties."""
-
-    SINGLE = "single"  # 32 bits: trec_eval up to version 9, and official results computed with it
-    DOUBLE = "double"  # 64 bits: trec_eval 10
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
     """The relevance levels of one run in rank order.
@@ -74,25 +59,19 @@ class JudgedRun:
 
 
 def judge(
-    run: RunLines,
-    qrels: Qrels,
-    *,
-    order: str = Order.SCORE,
-    precision: str = Precision.SINGLE,
-    depth: int | None = None,
-    duplicates: str = Duplicates.ERROR,
+    run: RunLines, qrels: Qrels, *, order: str = Order.SCORE, depth: int | None = None
 ) -> JudgedRun:
     """Sort the documents of a run and look up their relevance levels and numbers.
 
+    Scores are compared as 32-bit floats, as in trec_eval up to version 9.
+
     run, qrels: Lines of a run file, and judgements.
-    order, precision, depth, duplicates: As of `scorecube.read_rankings`.
+    order, depth: As of `scorecube.read_rankings`.
     Raises BadInput: A document is listed twice in a topic.
     """
-    rule, repeats = Order(order), Duplicates(duplicates)
-    keys = -run.ranks if rule is Order.RANK else run.scores
-    if rule is not Order.RANK and Precision(precision) is Precision.SINGLE:
-        with np.errstate(over="ignore"):
-            keys = keys.astype(np.float32)
+    rule = Order(order)
+    with np.errstate(over="ignore"):
+        keys = -run.ranks if rule is Order.RANK else run.scores.astype(np.float32)
     rows = [(run.lines_of[k], qrels.number_of.get(topic)) for k, topic in enumerate(run.topics)]
     judged = [(lines, row) for lines, row in rows if row is not None]
     run.documents.hashes  # noqa: B018 - of all lines at once
@@ -103,10 +82,8 @@ def judge(
     for lines, row in judged:
         texts = run.documents[lines]
         hashes = np.sort(texts.hashes)
-        may_repeat = bool((hashes[1:] == hashes[:-1]).any())
-        if may_repeat and repeats is not Duplicates.NTCIREVAL:
-            kept = _first_lines(run, lines, refuse=repeats is Duplicates.ERROR)
-            lines, texts = lines[kept], texts[kept]
+        if (hashes[1:] == hashes[:-1]).any():
+            _refuse_repeated(run, lines)
         ranked = _ranked(keys[lines], texts, rule)[:longest]
         lengths[row] = len(ranked)
         numbers[row, : len(ranked)] = qrels.look_up(row, texts)[ranked]
@@ -134,22 +111,18 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
     return order
 
 
-def _first_lines(run: RunLines, lines: IntArray, *, refuse: bool) -> IntArray:
-    """Return the places of first lines of documents of a topic, or refuse a second."""
-    first: dict[bytes, int] = {}
-    for place, line in enumerate(lines.tolist()):
-        document = run.documents[line]
-        if refuse and document in first:
+def _refuse_repeated(run: RunLines, lines: IntArray) -> None:
+    """Refuse a document that stands twice in the lines of a topic."""
+    seen: set[bytes] = set()
+    for line in lines.tolist():
+        if (document := run.documents[line]) in seen:
             raise BadInput(
                 f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
-                f"{run.topics[run.topic_of[line]]}, first in line "
-                f"{run.numbers[lines[first[document]]]}; "
-                "remove one of the lines",
+                f"{run.topics[run.topic_of[line]]}; remove one of the lines",
                 run.path,
                 int(run.numbers[line]),
             )
-        first.setdefault(document, place)
-    return np.array(list(first.values()))
+        seen.add(document)
 
 
 def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
-from scorecube.ingest.tables import Table, is_frame, label_of, table_of_frame
+from scorecube.ingest.tables import is_frame, label_of, pandas_frame
 
 RANX = "ranx"
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
@@ -42,85 +42,82 @@ class Entries(NamedTuple):
     documents: list[bytes]
     values: list[Any]
     ranks: list[Any]
-    lines: list[int]
+    lines: Sequence[int]
 
 
 RUN = Kind(
     "runs",
     SCORES,
     "score",
-    "{run: {topic: {document: score}}} (pytrec_eval), "
-    "{run: records with query_id, doc_id and score} (ir_measures), "
-    "{run: data frame with columns qid, docno, score} (PyTerrier), or Run objects of ranx",
+    "{run: {topic: {document: score}}}, {run: records with query_id, doc_id and score}, or "
+    "{run: data frame with columns qid, docno, score}",
 )
 QRELS = Kind(
     "qrels",
     frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"]),
     "relevance",
-    "{topic: {document: level}} (pytrec_eval), records with query_id, doc_id and relevance "
-    "(ir_measures), a data frame with columns qid, docno, label (PyTerrier), or Qrels of ranx",
+    "{topic: {document: level}}, records with query_id, doc_id and relevance, or a data frame with "
+    "columns qid, docno, label",
 )
 
 
-def entries_of(value: Any, kind: Kind, path: str) -> Entries:
+def entries_of(value: Any, kind: Kind, path: str, first: int = 1) -> Entries:
     """Return the entries of one run, or of judgements, in any form.
 
-    value: An object as of `Kind.forms`, or a `Table`.
+    value: An object as of `Kind.forms`.
     path: Its file, or what messages name.
+    first: Line of the first entry, for messages.
     Raises BadInput: Another form; a topic or document that is empty or has blanks.
     """
-    entries = Entries([], [], [], [], [])
-    columns: tuple[list[Any], ...] = tuple(entries)
-    for line, topic, document, number, rank in _rows(value, kind):
-        words = []
-        for text, what in ((topic, "topic"), (document, "document")):
-            if len(text.split()) != 1 or text.strip() != text:
-                problem = f"the {what} {text!r} is empty or has blanks; replace them"
-                raise BadInput(problem, path, line)
-            refuse_unprintable(text, what, path, line)
-            words.append(text.encode("utf-8", "surrogatepass"))
-        for column, cell in zip(columns, (*words, number, rank, line), strict=True):
-            column.append(cell)
-    return entries
+    topics, documents, values, ranks = _columns(value, kind)
+    lines = range(first, first + len(values))
+    return Entries(
+        [_word(text, "topic", path, line) for text, line in zip(topics, lines, strict=True)],
+        [_word(text, "document", path, line) for text, line in zip(documents, lines, strict=True)],
+        values,
+        ranks or [None] * len(values),
+        lines,
+    )
 
 
-def _rows(value: Any, kind: Kind) -> Iterator[tuple[int, str, str, Any, Any]]:
-    """Yield line, topic, document, value and rank of one run, or of judgements."""
-    if package_of(value) == RANX and hasattr(value, "to_dict"):
+def _word(value: Any, what: str, path: str, line: int) -> bytes:
+    """Return the bytes of a topic or a document (BadInput for one with blanks)."""
+    text = label_of(value)
+    if len(text.split()) != 1:
+        raise BadInput(f"the {what} {text!r} is empty or has blanks; replace them", path, line)
+    refuse_unprintable(text, what, path, line)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _columns(value: Any, kind: Kind) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return topics, documents, values and ranks (none if there are none)."""
+    if is_frame(value):
+        frame = pandas_frame(value)
+        places = places_of(map(str, frame.columns), kind)
+        if lacking := [role for role, columns in places.items() if len(columns) != 1]:
+            found = f"{len(places[lacking[0]])} columns name the {lacking[0]}"
+            raise kind.refusal(f"{found}; found {', '.join(map(str, frame.columns))[:200]}")
+        words = [header_word(str(name)) for name in frame.columns]
+        at = [columns[0] for columns in places.values()]
+        ranks = frame.iloc[:, words.index("rank")].tolist() if "rank" in words else []
+        topics, documents, values = (frame.iloc[:, k].tolist() for k in at)
+        return topics, documents, values, ranks
+    if hasattr(value, "to_dict"):  # of ranx
         value = value.to_dict()
-    if isinstance(value, Table) or is_frame(value):
-        table = value if isinstance(value, Table) else table_of_frame(value)
-        places = places_of(table.header, kind)
-        if lacking := [name for name, columns in places.items() if len(columns) != 1]:
-            raise kind.refusal(
-                f"{len(places[lacking[0]])} columns of the frame name the {lacking[0]}; found "
-                f"{', '.join(table.header)[:200]}"
-            )
-        topics, documents, values = (table.columns[places[name][0]] for name in places)
-        words = [header_word(name) for name in table.header]
-        no_rank = [None] * len(table.lines)
-        ranks = table.columns[words.index("rank")] if "rank" in words else no_rank
-        for line, topic, *rest in zip(table.lines, topics, documents, values, ranks, strict=True):
-            yield line, label_of(topic), label_of(rest[0]), rest[1], rest[2]
-        return
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    if isinstance(value, Mapping):
+        if any(not isinstance(part, Mapping) for part in value.values()):
+            raise kind.refusal("another dictionary")
+        rows = [(topic, *item) for topic, part in value.items() for item in part.items()]
+    elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise kind.refusal(f"found {kind_of(value)}")
-    line = 0
-    for item in value:
-        if not isinstance(value, Mapping):
-            if not all(hasattr(item, name) for name in ("query_id", "doc_id", kind.field)):
-                raise kind.refusal(f"{item!r:.80} has no query_id, doc_id and {kind.field}")
-            line += 1
-            yield line, str(item.query_id), str(item.doc_id), getattr(item, kind.field), None
-            continue
-        documents = value[item]
-        if not isinstance(documents, Mapping):
-            raise kind.refusal(f"{item!r} holds {type(documents).__name__}, not documents")
-        for document, number in documents.items():
-            if isinstance(number, Mapping):
-                raise kind.refusal(f"{item!r} has one level of dictionaries too many")
-            line += 1
-            yield line, str(item), str(document), number, None
+    else:
+        names = ("query_id", "doc_id", kind.field)
+        try:
+            rows = [tuple(getattr(item, name) for name in names) for item in value]
+        except AttributeError as error:
+            raise kind.refusal(str(error)) from None
+    topics, documents, values = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
+    return topics, documents, values, []
 
 
 def places_of(header: Iterable[str], kind: Kind) -> dict[str, list[int]]:

@@ -29,14 +29,15 @@ TAR = slice(257, 262)
 
 
 def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
-    """Return the files of paths, directories (but hidden ones) and globs, sorted within each."""
+    """Return the files of paths, globs, and directories and what is below, but hidden ones."""
     files: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         if "\0" in text:
             raise BadInput(f"{text!r} is not a path: it has a zero byte in it")
         if os.path.isdir(text):
-            part = [file for file in Path(text).iterdir() if not file.name.startswith(".")]
+            below = Path(text).rglob("*")
+            part = [file for file in below if "/." not in f"/{file.relative_to(text)}"]
         elif os.path.exists(text):
             files.append(Path(text))  # perhaps a pipe
             continue

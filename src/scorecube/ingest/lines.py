@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from scorecube.collection.judgements import SPARE, Texts
+from scorecube.collection.judgements import LONG, SPARE, Texts
 from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
 
 NEWLINE = 10
 IS_BLANK = np.zeros(256, bool)
 IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
-MOST_DIGITS = 15
-"""Digits of a number that has the nearest double after division by a power of ten."""
 
 
 def field_lines(path: PathLike, *, may_be_empty: bool = False) -> Iterator[tuple[int, list[bytes]]]:
@@ -53,31 +52,16 @@ def split_lines(content: bytes, width: int) -> list[Texts] | None:
 
 def decimals(fields: Texts, what: str, path: PathLike) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the numbers in fields, a line each (BadInput for what is none); see `finish`."""
-    text = np.frombuffer(fields.whole, np.uint8)
-    signs = text[fields.starts]
-    starts = fields.starts + np.isin(signs, np.frombuffer(b"+-", np.uint8))
-    lengths = fields.stops - starts
-    digits, power, n_digits = (np.zeros(len(fields), np.int64) for _ in range(3))
-    plain, after = (lengths > 0) & (lengths <= MOST_DIGITS + 1), np.zeros(len(fields), bool)
-    for k in range(int(lengths.max(where=plain, initial=0))):
-        letters, here = text[starts + np.minimum(k, lengths)].astype(np.int64) - 48, k < lengths
-        is_digit, is_point = here & (letters >= 0) & (letters <= 9), here & (letters == -2)
-        digits = np.where(is_digit, digits * 10 + letters, digits)
-        n_digits += is_digit
-        power += is_digit & after
-        plain &= ~here | is_digit | (is_point & ~after)
-        after |= is_point
-    plain &= (n_digits > 0) & (n_digits <= MOST_DIGITS)
-    values = np.where(signs == ord("-"), -1.0, 1.0) * digits / 10.0 ** np.where(plain, power, 0)
-    others = np.flatnonzero(~plain)
-    values[others] = finish(
-        [fields[k] for k in others.tolist()],
-        what,
-        path,
-        (others + 1).tolist(),
-        is_finite=what == "rank",
-    )
-    return values
+    longest = int((fields.stops - fields.starts).max())
+    if longest <= LONG:
+        texts = np.stack([fields.words(k) for k in range(-(-longest // 8))], axis=1).view(np.uint8)
+        with suppress(ValueError):
+            values = texts.view(f"S{texts.shape[1]}").ravel().astype(np.float64)
+            # Python reads 1_0, and trec_eval does not.
+            if np.isfinite(values).all() and not (texts == ord("_")).any():
+                return values
+    numbers = range(1, len(fields) + 1)
+    return finish([*fields], what, path, numbers, is_finite=what == "rank")
 
 
 def numbered_topics(
@@ -99,21 +83,13 @@ def finish(
     is_finite: bool = False,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return numbers as trec_eval reads them (BadInput for others and NaN)."""
-    try:
-        found = np.fromiter(map(float, values), np.float64, len(values))
-    except (TypeError, ValueError, OverflowError):
-        found = np.full(len(values), np.nan)
-    # Texts may be spelled as numbers of Python, which trec_eval does not read.
-    fields = values if len(values) and type(values[0]) is bytes else []
-    is_plain = not np.isnan(found).any() and not (is_finite and np.isinf(found).any())
-    if is_plain and b"_" not in b"".join(fields) and not any(isinstance(v, str) for v in values):
-        return found
+    result = np.empty(len(values))
     for k, (value, line) in enumerate(zip(values, numbers, strict=True)):
         number = number_in(value)
         if number is None or (is_finite and math.isinf(number)):
             raise BadInput(f"{what} {shown(value)!r} is not a number", path, line)
-        found[k] = number
-    return found
+        result[k] = number
+    return result
 
 
 def number_in(value: Any) -> float | None:
@@ -138,11 +114,7 @@ def label_text(label: bytes, what: str, path: PathLike, line: int | None = None)
     try:
         text = label.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput(
-            f"the {what} {label.decode('latin-1')!r} is not in UTF-8 (it may be in Latin-1); "
-            "save the file as UTF-8",
-            path,
-            line,
-        ) from None
+        problem = f"the {what} {label.decode('latin-1')!r} is not in UTF-8; save the file as UTF-8"
+        raise BadInput(problem, path, line) from None
     refuse_unprintable(text, what, path, line)
     return text

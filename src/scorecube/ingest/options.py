@@ -41,34 +41,14 @@ class EvaluateOptions:
     order: Literal["score", "score-docno-asc", "score-stable", "file", "rank"] = option_field(
         "score", "Order of documents: score as in trec_eval, file as in NTCIREVAL."
     )
-    precision: Literal["single", "double"] = option_field(
-        "single",
-        "Compare scores as 32-bit (trec_eval up to 9) or 64-bit floats (trec_eval 10).",
-        flag="--score-precision",
-    )
     depth: int | None = option_field(None, "Ranks kept per topic.", minimum=1)
     run_name: Literal["tag", "file"] = option_field(
         "tag", "Name runs by their last column or by file name."
     )
-    duplicates: Literal["error", "first", "ntcireval"] = option_field(
-        "error", "Document listed twice in a topic: an error, the first counts, or both."
-    )
-    qrels_format: Literal["auto", "trec", "ntcir", "ntcir-grades", "trec-classes"] = option_field(
+    qrels_format: Literal["auto", "trec-classes"] = option_field(
         "auto",
-        "Line format of the judgements: ntcir is 'topic doc L2', ntcir-grades has S, A, B, C; "
-        "the second column of trec-classes is a class of equivalent answers, or - for none.",
-    )
-    levels: str | None = option_field(None, "Map levels of the judgements, e.g. 2:3,1:1.")
-    no_relevant: Literal["exclude", "zero"] = option_field(
-        "exclude", "Topics without relevant documents: excluded, or score 0 (as in trec_eval)."
-    )
-    missing_topic: Literal["zero", "nan"] = option_field(
-        "zero", "Score of a judged topic that a run lacks."
-    )
-    unjudged: Literal["nonrelevant", "condense"] = option_field(
-        "nonrelevant",
-        "Unjudged documents: not relevant, or removed from the lists (judged_only=True for all "
-        "metrics).",
+        "Judgements: auto finds the format; the second column of trec-classes is a class of "
+        "equivalent answers, or - for none.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from scorecube.collection.judgements import Qrels, RunLines, Texts
-from scorecube.collection.rankings import Duplicates, JudgedRun, judge
-from scorecube.collection.teams import listed
+from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput, counted, option
-from scorecube.ingest.entries import RANX, RUN, entries_of, is_path, package_of
+from scorecube.ingest.entries import RUN, entries_of, is_path
 from scorecube.ingest.files import (
     PathLike,
     bare_name,
@@ -86,10 +85,12 @@ def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
     rows: list[list[bytes]] = []
     for number, fields in field_lines(path):
         if len(fields) != 6:
-            more = "; run tags and document ids have no blanks in them: replace these blanks"
+            problem = f"{counted(len(fields), 'column')}; a line of a run file has 6: {RUN_LINE}"
+            raise BadInput(problem, path, number)
+        if run_name == "tag" and rows and fields[5] != rows[0][5]:
             raise BadInput(
-                f"{counted(len(fields), 'column')}; a line of a run file has 6: "
-                f"{RUN_LINE}{more if len(fields) > 6 else ''}",
+                f"the run tag changes from {shown(rows[0][5])!r} to {shown(fields[5])!r}; one file "
+                f"holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
                 path,
                 number,
             )
@@ -98,14 +99,6 @@ def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
     if not rows:
         raise BadInput(f"no line of a run file; expected {RUN_LINE}", path)
     topics, _, documents, ranks, scores, tags = zip(*rows, strict=True)
-    other = next((k for k, tag in enumerate(tags) if tag != tags[0]), None)
-    if run_name == "tag" and other is not None:
-        raise BadInput(
-            f"the run tag changes from {shown(tags[0])!r} to {shown(tags[other])!r}; one file "
-            f"holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
-            path,
-            numbers[other],
-        )
     name = _name_of(path, run_name, tags[0], numbers[0])
     return _run_lines(name, path, topics, documents, scores, ranks if with_ranks else (), numbers)
 
@@ -128,15 +121,15 @@ def _run_lines(
         topic_of,
         Texts.of(documents),
         finish(scores, "score", path, numbers),
-        finish(ranks, "rank", path, numbers, is_finite=True),
+        finish(ranks, "rank", path, numbers[: len(ranks)], is_finite=True),
         numbers,
     )
 
 
-def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | None:
-    """Return runs that are objects; None for paths.
+def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines]:
+    """Return runs that are objects.
 
-    runs: Any form of `scorecube.ingest.entries.RUN`, or paths.
+    runs: Any form of `scorecube.ingest.entries.RUN`, or a data frame with a column of runs.
     with_ranks: Whether ranks must be numbers (they are ignored otherwise).
     Raises BadInput: An object in another form, a run without a name, labels with blanks, a score
         that is not a number.
@@ -145,30 +138,15 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines] | N
     --------
     >>> [run.name for run in runs_in_memory({"a": {"1": {"d1": 0.5}}})]
     ['a']
-    >>> runs_in_memory(["a.run", "b.run"])
     """
-    named: list[Any]
+    named: Any = runs
     if is_frame(runs):
         frame = pandas_frame(runs)
-        columns = [column for column in frame.columns if header_word(str(column)) in TAGS]
-        if len(columns) != 1:
-            raise BadInput(
-                f"the frame has {len(columns)} columns that name the run (run, system, name, "
-                "...); expected one, or {run: data frame}",
-                option="runs",
-            )
-        named = list(frame.groupby(columns[0], sort=True))
-    elif isinstance(runs, Mapping):
-        named = list(runs.items())
-    else:
-        is_one = is_path(runs) or package_of(runs) == RANX or not isinstance(runs, Iterable)
-        objects = [runs] if is_one else list(runs)
-        if all(map(is_path, objects)):  # also none, which the reader of files refuses
-            return None
-        named = [(getattr(run, "name", None), run) for run in objects]
-    if not named or not all(isinstance(name, str | int) and str(name) for name, _ in named):
+        tags = [column for column in frame.columns if header_word(str(column)) in TAGS]
+        named = dict(list(frame.groupby(tags[0], sort=True))) if len(tags) == 1 else None
+    if not isinstance(named, Mapping) or not named or "" in named:
         raise BadInput(f"no run, or a run without a name; expected {RUN.forms}", option="runs")
-    return [_run_of_object(str(name), run, with_ranks) for name, run in named]
+    return [_run_of_object(str(name), run, with_ranks) for name, run in named.items()]
 
 
 def _run_of_object(name: str, run: Any, with_ranks: bool) -> RunLines:
@@ -196,33 +174,31 @@ def _runs_of_file(path: PathLike, judged: Collection[str]) -> list[RunLines]:
         if is_parquet(path):
             frame = read_parquet(path)
             has_tag = any(header_word(str(column)) in TAGS for column in frame.columns)
-            return runs_in_memory(frame if has_tag else {name: frame}) or []
-        records = parse_json(read_text(path), path)
-        content: Any = records[0][1] if len(records) == 1 else [row for _, row in records]
-        if isinstance(content, dict) and isinstance(meta := content.pop(MTEB_MODEL, None), dict):
+            return runs_in_memory(frame if has_tag else {name: frame})
+        (_, content), *others = parse_json(read_text(path), path)
+        if others or not isinstance(content, dict):
+            raise BadInput("not one run: {topic: {document: score}}", path)
+        if isinstance(meta := content.pop(MTEB_MODEL, None), dict):
             name, content = str(meta.get("model_name", name)), _judged_part(content, judged)
-        return runs_in_memory({name: content}) or []
+        return runs_in_memory({name: content})
     except BadInput as error:
-        if error.path is not None:
-            raise
-        raise BadInput(str(error), path) from None
+        raise error if error.path is not None else BadInput(str(error), path) from None
 
 
 def _judged_part(content: Mapping[str, Any], judged: Collection[str]) -> Any:
     """Return the only subset and split of predictions that has judged topics."""
-    parts = {
-        f"{subset} {split}": ranking
-        for subset, splits in content.items()
-        for split, ranking in (splits.items() if isinstance(splits, dict) else ())
+    parts = [
+        ranking
+        for splits in content.values()
+        for ranking in (splits.values() if isinstance(splits, dict) else ())
         if isinstance(ranking, dict) and not ranking.keys().isdisjoint(judged)
-    }
+    ]
     if len(parts) != 1:
-        what = listed(list(parts)) if parts else "none of " + listed(list(content))
         raise BadInput(
-            f"topics of {what} are judged; expected those of one subset and split: give the "
-            "judgements of one, with ids that only it has"
+            f"{len(parts)} subsets and splits have judged topics; expected 1: give the judgements "
+            "of one, with ids that only it has"
         )
-    return next(iter(parts.values()))
+    return parts[0]
 
 
 @dataclass(frozen=True)
@@ -235,30 +211,18 @@ class RankedLists:
 
 def read_lists(source: RankedLists) -> RunLines:
     """Read the ranked lists of a run, a document a line (BadInput for other lines)."""
-    documents: list[bytes] = []
-    lengths: list[int] = []
-    for _, path in source.files:
-        content = content_of(path, may_be_empty=True).rstrip()
-        lines = [line.split() for line in content.split(b"\n")] if content else []
+    rows: list[tuple[bytes, bytes, int]] = []
+    for topic, path in source.files:
+        lines = [line for _, line in field_lines(path, may_be_empty=True)]
         for number, fields in enumerate(lines, 1):
             if len(fields) != 1:
                 text = f"{counted(len(fields), 'field')}; a line of a .res file has 1: document"
                 raise BadInput(text, path, number)
-            documents += fields
-        lengths.append(len(lines))
-    topic_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    numbers = np.concatenate([np.arange(1, length + 1) for length in lengths])
-    ranks = numbers.astype(np.float64)
-    return RunLines(
-        source.name,
-        str(source.files[0][1]),
-        [topic for topic, _ in source.files],
-        topic_of,
-        Texts.of(documents),
-        -ranks,
-        ranks,
-        numbers.tolist(),
-    )
+            rows.append((topic.encode(), fields[0], number))
+    topics, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
+    scores = [-number for number in numbers]
+    path = source.files[0][1]
+    return _run_lines(source.name, path, topics, documents, scores, numbers, numbers)
 
 
 def run_sources(
@@ -266,8 +230,8 @@ def run_sources(
 ) -> list[Path | RankedLists | RunLines]:
     """Return the sources of runs: run files, ranked lists by run, and runs in memory.
 
-    Of a folder with ranked lists, in it or in its subfolders, only these are read. A .res file
-    whose first line is that of a run file is one.
+    Of a folder with ranked lists only these are read. A .res file whose first line is that of a
+    run file is one.
 
     runs: Files, folders or globs, or runs in memory, see `runs_in_memory`.
     topics: Judged topics, to find topic and run in names of files.
@@ -275,13 +239,15 @@ def run_sources(
     Raises BadInput: No files; a list with a name that does not identify topic and run; two lists of
         one run and topic.
     """
-    runs = list(runs) if isinstance(runs, Iterator) else runs
-    in_memory = runs_in_memory(runs, with_ranks=with_ranks)
-    if in_memory is not None:
-        return list(in_memory)
-    paths = [runs] if is_path(runs) else list(runs)
-    files = [file for path in paths for file in _lists_below(path) or expand(path, "run files")]
-    lists = _ranked_lists(files or expand(paths, "run files"))
+    paths = [runs] if is_path(runs) else runs
+    if isinstance(paths, Mapping) or is_frame(paths) or not isinstance(paths, Iterable):
+        return list(runs_in_memory(paths, with_ranks=with_ranks))
+    files, lists = list[Path](), list[Path]()
+    for path in list(paths) or expand([], "run files"):
+        part = expand(path, "run files")
+        ranked = [file for file in part if _is_list(file)]
+        lists += ranked
+        files += ranked if ranked and Path(path).is_dir() else part
     judged = set(topics)
     by_run: dict[str, dict[str, Path]] = {}
     for path in lists:
@@ -298,53 +264,29 @@ def run_sources(
     return sources + [RankedLists(run, tuple(sorted(part.items()))) for run, part in by_run.items()]
 
 
-def _lists_below(path: PathLike) -> list[Path]:
-    return _ranked_lists(with_suffix(Path(path), RES)) if Path(path).is_dir() else []
-
-
-def with_suffix(folder: Path, suffix: str) -> list[Path]:
-    """Return the files with a suffix in a folder and in its subfolders, without hidden files."""
-    return [
-        path
-        for pattern in ("*", "*/*")
-        for path in sorted(folder.glob(pattern))
-        if bare_name(path).endswith(suffix) and path.is_file() and not path.name.startswith(".")
-    ]
-
-
-def _ranked_lists(files: Iterable[Path]) -> list[Path]:
-    """Return the ranked lists among files; beside others, an empty file is one, too."""
-    named = [path for path in files if bare_name(path).endswith(RES)]
-    widths = {path: len(next(field_lines(path, may_be_empty=True), (0, []))[1]) for path in named}
-    has_list = 1 in widths.values()
-    return [path for path, width in widths.items() if width == 1 or (has_list and width == 0)]
+def _is_list(path: Path) -> bool:
+    """Whether a file is a ranked list of one topic, perhaps an empty one."""
+    if not bare_name(path).endswith(RES):
+        return False
+    _, first = next(field_lines(path, may_be_empty=True), (0, []))
+    return len(first) < 2
 
 
 def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
-    """Return topic and run, from the names of a file and its folder."""
+    """Return topic and run: ``TOPIC.RUN.res``, or ``RUN/TOPIC.res`` with a judged topic."""
     base, folder = bare_name(path).removesuffix(RES), path.absolute().parent.name
-    ends = (base.removeprefix(f"{folder}."), base.removesuffix(f".{folder}"))
-    by_folder = [(folder, run) for run in ends if run != base]
-    if by_folder and folder in judged:
-        return by_folder[0]
-    parts = [(base[:at], base[at + 1 :]) for at, letter in enumerate(base) if letter == "."]
-    ways = [part for part in parts if part[0] in judged]
-    ways += [(topic, run) for run, topic in parts if topic in judged]
-    if len(ways) > 1:
-        either = ", or ".join(f"topic {topic} of run {run!r}" for topic, run in ways)
+    if base.startswith(f"{folder}."):
+        return folder, base.removeprefix(f"{folder}.")
+    topic, _, run = base.partition(".")
+    if base in judged or not (run and topic in judged):
+        topic, run = base, folder
+    if topic not in judged:
         raise BadInput(
-            f"the name does not identify topic and run: {either}; put the file in a folder named "
-            "after the topic",
+            f"the name does not identify topic and run; expected TOPIC.RUN{RES} or RUN/TOPIC{RES}, "
+            "with a judged topic",
             path,
         )
-    ways += [(base, folder)] if base in judged else []
-    if not (ways or by_folder):
-        raise BadInput(
-            f"the name does not identify topic and run; expected <topic>.<run>{RES} in a folder "
-            "named after the topic or with a judged topic, or <run>/<topic> with one",
-            path,
-        )
-    return (ways or by_folder)[0]
+    return topic, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,15 +294,13 @@ class FileJudge:
     """Reads and judges runs one after the other, in threads and on clusters.
 
     qrels: Judgements of all runs.
-    run_name, order, precision, depth, duplicates: See `scorecube.read_rankings`.
+    run_name, order, depth: See `scorecube.read_rankings`.
     """
 
     qrels: Qrels
     run_name: str
     order: str
-    precision: str
     depth: int | None
-    duplicates: str
 
     def __call__(self, source: Path | RankedLists | RunLines) -> JudgedRun | BadInput:
         """Return the levels of one run, or what is wrong with it, for a message about all."""
@@ -368,14 +308,8 @@ class FileJudge:
         try:
             if isinstance(source, Path):
                 source = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank")
-            return judge(
-                read_lists(source) if isinstance(source, RankedLists) else source,
-                self.qrels,
-                order=order,
-                precision=self.precision,
-                depth=self.depth,
-                duplicates=Duplicates(self.duplicates),
-            )
+            run = read_lists(source) if isinstance(source, RankedLists) else source
+            return judge(run, self.qrels, order=order, depth=self.depth)
         except BadInput as error:
             return error
 

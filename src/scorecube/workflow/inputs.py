@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from scorecube.collection.rankings import Order, build_rankings, refuse_other_ra
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
-from scorecube.errors import BadPlan, BadStudy, option
+from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import default_workers, run_items
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
@@ -28,7 +27,7 @@ from scorecube.ingest.formats import read_collections
 from scorecube.ingest.labels import read_run_labels, read_topic_groups
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
-from scorecube.ingest.qrels import LevelMap, parse_level_map, print_level_map, read_judgements
+from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.tables import is_frame
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOGGER = logging.getLogger("scorecube")
-READING = (*("teams", "topic_groups", "order", "precision"), *("depth", "run_name", "duplicates"))
-SCORING = ("metrics", "gains", "no_relevant", "missing_topic", "replace")
+READING = ("teams", "topic_groups", "order", "depth", "run_name")
+SCORING = ("metrics", "gains", "replace")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
 Progress = Callable[[int, int], None]
 
@@ -52,12 +51,9 @@ def read_rankings(
     *,
     topic_groups: PathLike | Mapping[str, str] | None = None,
     order: str = "score",
-    precision: str = "single",
     depth: int | None = None,
     run_name: str = "tag",
-    duplicates: str = "error",
     dialect: str = "auto",
-    level_map: LevelMap | None = None,
     workers: int | None = None,
     client: Client | None = None,
     progress: Progress | None = None,
@@ -78,17 +74,15 @@ def read_rankings(
         CSV files with the columns run, and team or system (whose repetition a run is) or both; and
         topic and topic_group (topics of one conversation, passage, ... are not independent).
         Or mappings from run to team, and from topic to group.
-    order, precision
+    order
         ``score`` (as trec_eval), ``score-docno-asc``, ``score-stable``, ``file`` or ``rank``;
-        scores as 32-bit floats (``single``, trec_eval up to 9) or 64-bit ones (``double``).
+        scores are compared as 32-bit floats, as in trec_eval up to 9.
     depth
         Ranks kept per topic, after ordering.
     run_name
         ``tag``: the name of a run is its last column; ``file``: the file name.
-    duplicates
-        A document listed twice in a topic of a run: ``error``, ``first`` or ``ntcireval`` (both).
-    dialect, level_map
-        Format of the judgements, see `scorecube.ingest.qrels.Dialect`; level -> level to use.
+    dialect
+        ``trec-classes`` reads the second column of judgements as classes of equivalent answers.
     workers, client
         Files read concurrently, by default one per core, or on workers that have the files.
     progress, notify
@@ -111,19 +105,18 @@ def read_rankings(
     >>> read_rankings(runs, {"1": {"d1": 2}})["level_at_rank"].values.tolist()
     [[[2, -1]]]
     """
-    values = {"order": order, "precision": precision, "depth": depth, "duplicates": duplicates}
-    for name, value in {**values, "run_name": run_name, "dialect": dialect}.items():
-        declared = EVALUATE["qrels_format" if name == "dialect" else name]
-        dataclasses.replace(declared, name=name).checked(value)
+    values = {"order": order, "depth": depth, "run_name": run_name, "qrels_format": dialect}
+    for name, value in values.items():
+        EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
-    judged = read_judgements(qrels, dialect=dialect, level_map=level_map)
+    judged = read_judgements(qrels, dialect=dialect)
     path, team_of, systems = None, None, None
     if isinstance(teams, str | os.PathLike):
         path = os.fspath(teams)
         team_of, systems = read_run_labels(path)
     elif teams is not None:
         team_of = dict(teams)
-    judge_file = FileJudge(judged, run_name, order, precision, depth, duplicates)
+    judge_file = FileJudge(judged, run_name, order, depth)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     judged_runs: dict[int, Any] = {}
 
@@ -134,14 +127,7 @@ def read_rankings(
 
     count = workers or default_workers()
     run_items(client, judge_file, sources, keep, workers=count)
-    attrs = {
-        "order": order,
-        "score_precision": precision,
-        "depth": depth or 0,
-        "duplicates": duplicates,
-        "level_map": print_level_map(level_map),
-        "qrels_format": dialect,
-    }
+    attrs = {"order": order, "depth": depth or 0, "qrels_format": dialect}
     rankings = build_rankings(
         good_runs([run for _, run in sorted(judged_runs.items())]),
         judged,
@@ -170,8 +156,6 @@ def evaluate(
     gains: Iterable[str] = (names.AUTO,),
     *,
     qrels: Any = None,
-    missing_topic: Literal["zero", "nan"] = "zero",
-    no_relevant: Literal["exclude", "zero"] = "exclude",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compute the scores of runs on topics, with all metrics and gain settings.
@@ -182,7 +166,7 @@ def evaluate(
         Dataset (run, topic, rank), as from `read_rankings`; or runs and judgements as of it.
     metrics
         Names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
-    gains, missing_topic, no_relevant, progress
+    gains, progress
         As of `scorecube.collection.evaluation.evaluate`.
 
     Returns
@@ -202,14 +186,8 @@ def evaluate(
     >>> evaluate(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
     [1.0, 0.5]
     """
-    return evaluate_rankings(
-        rankings if qrels is None else read_rankings(rankings, qrels),
-        metrics,
-        gains,
-        missing_topic=missing_topic,
-        no_relevant=no_relevant,
-        progress=progress,
-    )
+    known = rankings if qrels is None else read_rankings(rankings, qrels)
+    return evaluate_rankings(known, metrics, gains, progress=progress)
 
 
 def check_names(collection: str, metrics: Sequence[Any]) -> None:
@@ -222,14 +200,9 @@ def check_names(collection: str, metrics: Sequence[Any]) -> None:
 def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
     options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
-    levels, condense = options["levels"], options["unjudged"] == "condense"
-    reading = {name: options[name] for name in READING} | {
-        "dialect": options["qrels_format"],
-        "level_map": None if levels is None else parse_level_map(levels),
-    }
+    reading = {name: options[name] for name in READING} | {"dialect": options["qrels_format"]}
     metrics = map(read_metric, metric_names("metrics", options["metrics"]))
-    named = [dataclasses.replace(one, judged_only=True) if condense else one for one in metrics]
-    return reading, {name: options[name] for name in SCORING} | {"metrics": list(map(str, named))}
+    return reading, {name: options[name] for name in SCORING} | {"metrics": list(map(str, metrics))}
 
 
 def evaluate_into(
@@ -261,15 +234,6 @@ def evaluate_into(
         refuse_other_rankings(collection.rankings, rankings, what)
     else:  # imported scores are kept; only scores that were evaluated can be evaluated again
         stored = stored.isel(metric=[], gain=[])
-    for key, default in (("missing_topic", "zero"), ("no_relevant", "exclude")):
-        asked = options.get(key, default)
-        before = stored.attrs.get(key, asked)  # imported scores have none
-        if asked != before:
-            raise BadStudy(
-                f"{what} was evaluated with {option(key, before)}, and this asks for "
-                f"{option(key, asked)}; give the same, or use {option('replace', True)} or another "
-                f"{option('name')}"
-            )
     known = labels_of(stored, names.METRIC)
     computed = [label for label in known if isinstance(parse_known(label), Metric)]
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]

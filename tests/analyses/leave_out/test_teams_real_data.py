@@ -39,9 +39,7 @@ def removed(
     folder: Path, qrels: Path, depth: int, order: str = "score-stable"
 ) -> dict[str, set[tuple[str, str, int]]]:
     """Return the same, as the package finds it."""
-    rankings = sc.read_rankings(
-        folder / "runs", qrels, folder / "teams.csv", order=order, precision="double"
-    )
+    rankings = sc.read_rankings(folder / "runs", qrels, folder / "teams.csv", order=order)
     pools = build_pools(rankings, depth)
     # Documents of a topic are numbered in the order of their ids.
     documents = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scorecube.execute.clusters import make_spec, open_executor, read_spec
+from scorecube.execute.clusters import open_executor
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 
@@ -36,7 +36,7 @@ def test_dask_imports_from_a_scratch_folder_of_its_own(
     shared = tmp_path / "dask-scratch-space"  # as another user may have made it
     shared.mkdir()
     shared.chmod(0o777)
-    with open_executor(read_spec(FILES / "processes.yaml")) as executor:
+    with open_executor(FILES / "processes.yaml") as executor:
         assert executor.client is not None
         paths = {*sys.path, *executor.client.run(eval, "__import__('sys').path").popitem()[1]}
         scratch = {Path(each) for each in paths if shared.name in each}
@@ -74,8 +74,8 @@ def test_clusters_of_one_machine_listen_on_loopback(encrypted: bool) -> None:
     before = addresses()
     assert before <= {"127.0.0.1"}
     options = {"protocol": "tls://", "security": True} if encrypted else {}
-    spec = make_spec({"class": "distributed.LocalCluster", "options": {"n_workers": 1, **options}})
-    with open_executor(spec) as executor:
+    file = {"class": "distributed.LocalCluster", "options": {"n_workers": 1, **options}}
+    with open_executor(file) as executor:
         assert addresses() == before | {"127.0.0.1"}
         assert executor.client is not None
         assert executor.client.scheduler_info()["address"].startswith(

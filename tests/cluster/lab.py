@@ -19,7 +19,7 @@ import psutil
 import xarray as xr
 
 from scorecube import Swap
-from scorecube.execute.clusters import choose_cluster, open_executor
+from scorecube.execute.clusters import open_executor
 from scorecube.workflow.api import open_study, plan_in_study
 from scorecube.workflow.tasks import Task
 
@@ -43,7 +43,7 @@ def open_client(
     cluster: Any, scheduler: str | None = None, workers: int | None = None
 ) -> Iterator[Any]:
     """Yield a client for what options of a command select."""
-    with open_executor(choose_cluster(cluster, scheduler, workers)) as executor:
+    with open_executor(cluster, scheduler, workers) as executor:
         yield executor.client
 
 
@@ -112,11 +112,11 @@ def write_certificates(folder: Path) -> Path:
 
 
 def security_of(folder: Path) -> dict[str, str]:
-    """Return what a cluster file says of such certificates."""
+    """Return what the environment says of such certificates."""
     return {
-        "tls_ca_file": str(folder / AUTHORITY),
-        "tls_client_cert": str(folder / CERTIFICATE),
-        "tls_client_key": str(folder / KEY),
+        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / AUTHORITY),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(folder / CERTIFICATE),
+        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": str(folder / KEY),
     }
 
 
@@ -155,11 +155,11 @@ class Study:
 
     @contextmanager
     def driver(
-        self, *prefix: str, cluster: Path, **environment: object
+        self, *prefix: str, where: tuple[object, ...], **environment: object
     ) -> Iterator[subprocess.Popen[str]]:
         """Run the analysis in another process, perhaps in a namespace; kill it if the test fails."""
         command = [*prefix, sys.executable, "-m", "tests.blocks", str(BLOCK), *self.words()]
-        command += ["--cluster", str(cluster)]
+        command += map(str, where)
         settings = {**ENVIRONMENT, **{key: str(value) for key, value in environment.items()}}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import Swap
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
-from scorecube.execute.clusters import choose_cluster, open_executor
+from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import on_cluster
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
@@ -117,7 +117,7 @@ def test_an_encrypted_cluster_listens_on_loopback_and_gives_the_same(
 ) -> None:
     encrypted = {"threads_per_worker": 2, "protocol": "tls://", "security": True}
     file = {"class": "distributed.LocalCluster", "options": encrypted}
-    with open_executor(choose_cluster(file, None, 1)) as executor:
+    with open_executor(file, None, 1) as executor:
         assert executor.client is not None
         assert executor.workers == 2
         (worker,) = executor.client.scheduler_info(n_workers=-1)["workers"].values()

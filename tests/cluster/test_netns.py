@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -56,10 +55,6 @@ class Network:
         self.tls = write_certificates(folder / "tls")
         self.address = {host: f"10.99.0.{number}" for number, host in enumerate(HOSTS, 1)}
         self.scheduler = f"tls://{self.address['head']}:8786"
-        self.profile = folder / "cluster.yaml"
-        self.profile.write_text(json.dumps(
-            {"address": self.scheduler, "security": security_of(self.tls)}
-        ))  # fmt: skip
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def ip(self, words: str) -> None:
@@ -145,9 +140,9 @@ def network(netns_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @contextmanager
 def inside(network: Network, study: Study, **settings: object) -> Iterator[subprocess.Popen[str]]:
-    with study.driver(
-        *network.on("head"), cluster=network.profile, **SETTINGS, **settings
-    ) as driver:
+    secure = SETTINGS | security_of(network.tls) | settings
+    where = ("--scheduler", network.scheduler)
+    with study.driver(*network.on("head"), where=where, **secure) as driver:
         try:
             yield driver
         except AssertionError as error:
@@ -181,10 +176,11 @@ def registered(network: Network) -> list[str]:
     """Return the workers that the scheduler knows."""
     code = (
         "from tests.cluster.lab import open_client\n"
-        f"with open_client({str(network.profile)!r}) as client:\n"
+        f"with open_client(None, {network.scheduler!r}) as client:\n"
         "    print(*client.scheduler_info(n_workers=-1)['workers'])"
     )
-    done = run_quietly(*network.on("head"), sys.executable, "-c", code, timeout=60)
+    words, secure = [*network.on("head"), sys.executable, "-c", code], security_of(network.tls)
+    done = run_quietly(*words, timeout=60, environment=secure)
     assert done.returncode == 0, done.stderr + network.log()
     return done.stdout.split()
 
@@ -253,31 +249,28 @@ def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
 
 CANNOT = "cannot connect to the dask scheduler at {}://10.99.0.1:8786"
 PLAIN = "tcp://10.99.0.1:8786"
-REFUSED: dict[str, tuple[dict[str, object], str]] = {
-    "another run's certificate": ({"security": "{stranger}"}, CANNOT.format("tls")),
-    "no certificate": ({}, "needs certificates"),
-    "not encrypted": ({"address": PLAIN}, "and its connections are not encrypted"),
-    "not encrypted on purpose": ({"address": PLAIN, "insecure": True}, CANNOT.format("tcp")),
+OPEN = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "False"}
+REFUSED = {
+    "another run's certificate": CANNOT.format("tls"),
+    "no certificate": "the certificates of dask's setting",
+    "not encrypted": "whoever reaches its ports",
+    "not encrypted on purpose": CANNOT.format("tcp"),
 }
 
 
 def test_a_client_without_the_certificate_is_refused(
     network: Network, study: Study, tmp_path: Path
 ) -> None:
-    stranger = write_certificates(tmp_path / "stranger")
+    stranger = security_of(write_certificates(tmp_path / "stranger"))
     with ExitStack() as stack:
         drivers = {}
-        for number, (what, (settings, _)) in enumerate(REFUSED.items()):
-            told = {"address": network.scheduler, **settings}
-            if "security" in told:
-                told["security"] = security_of(stranger)
-            profile = tmp_path / f"{number}.yaml"
-            profile.write_text(json.dumps(told))
-            started = study.driver(*network.on("head"), cluster=profile, **SETTINGS)
+        for what, secure in zip(REFUSED, (stranger, {}, {}, OPEN), strict=True):
+            where = ("--scheduler", PLAIN if "not encrypted" in what else network.scheduler)
+            started = study.driver(*network.on("head"), where=where, **SETTINGS, **secure)
             drivers[what] = stack.enter_context(started)
         for what, driver in drivers.items():
             status, said = end_of(driver, 90)
             assert status == 1, f"{what}: {said}"
-            assert REFUSED[what][1] in said, what
+            assert REFUSED[what] in said, what
             assert "Traceback" not in said, what
     assert study.share() == 0

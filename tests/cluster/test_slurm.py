@@ -15,7 +15,6 @@ from tests.cluster.lab import REPO, Study, end_of, is_loopback, run_quietly, wai
 
 pytestmark = pytest.mark.slurm
 STARTER = Path(__file__).with_name("slurm.sh")
-SBATCH = REPO / "cluster" / "slurm" / "scorecube.sbatch"
 
 KEYS = ".dask-jobqueue.worker.*"
 """Files in which dask-jobqueue hands certificates of a run to its jobs."""
@@ -68,9 +67,10 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
 ) -> None:
     shipped = (REPO / "cluster" / "slurm.yaml").read_text()
     runs = tmp_path / "runs"
+    runs.mkdir()
     changed = (
         ("jobs: 8", "jobs: 2"), ("cores: 4", "cores: 1"), ("memory: 8GB", "memory: 900MB"), ("# interface: ib0", "interface: lo"),
-        ("shared_temp_directory: scorecube-runs", f"shared_temp_directory: {runs}"), ("# queue: main", "queue: main"),
+        ("shared_temp_directory: .", f"shared_temp_directory: {runs}"), ("# queue: main", "queue: main"),
         ("# job_extra_directives: [--constraint=avx2]", "job_extra_directives: [--oversubscribe]"),
     )  # fmt: skip
     for old, new in changed:
@@ -79,11 +79,10 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
     profile = tmp_path / "slurm.yaml"
     profile.write_text(shipped)
     lost = {"DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s"}
-    with study.driver(cluster=profile, SLURM_CONF=slurm.conf, **lost) as driver:
+    with study.driver(where=("--cluster", profile), SLURM_CONF=slurm.conf, **lost) as driver:
         before = study.wait_for_share(0.1)
         keys = list(runs.glob(KEYS))
         assert len(keys) == 3
-        assert stat.S_IMODE(runs.stat().st_mode) == 0o700
         assert {stat.S_IMODE(key.stat().st_mode) for key in keys} == {0o600}
         sockets = [
             each
@@ -112,11 +111,12 @@ def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
     slurm: Slurm, study: Study, tmp_path: Path
 ) -> None:
     profile = tmp_path / "slurm.yaml"
+    (tmp_path / "runs").mkdir()
     profile.write_text(
         "class: dask_jobqueue.SLURMCluster\noptions:\n  {cores: 1, memory: 900MB, interface: lo, queue: nowhere, "
         f"shared_temp_directory: {tmp_path}/runs}}\n"
     )
-    with study.driver(cluster=profile, SLURM_CONF=slurm.conf) as driver:
+    with study.driver(where=("--cluster", profile), SLURM_CONF=slurm.conf) as driver:
         status, said = end_of(driver, 60)
     assert status == 1
     assert "Traceback" not in said

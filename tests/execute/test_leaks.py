@@ -18,7 +18,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import SweepFailed
-from scorecube.execute.clusters import choose_cluster, open_executor
+from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
@@ -93,7 +93,7 @@ def compute(kind: str, study: Study, progress: Progress) -> None:
             task.run(Executor(workers=2), **how)
         else:
             cluster, workers = CLUSTERS[kind]
-            with open_executor(choose_cluster(cluster, None, workers)) as executor:
+            with open_executor(cluster, None, workers) as executor:
                 task.run(executor, **how)
 
 

@@ -60,11 +60,10 @@ def run_analysis(
     values: Values of the shared options by name.
     top: Rows to show.
     """
-    from scorecube.execute.clusters import choose_cluster, open_executor
+    from scorecube.execute.clusters import open_executor
     from scorecube.storage import exists, open_study
     from scorecube.workflow.tasks import plan_in_study
 
-    cluster = choose_cluster(values["cluster"], values["scheduler"], values["workers"])
     read_only = values["dry_run"] or not exists(study)
     tasks = plan_in_study(
         open_study(study, mode="r" if read_only else "a"),
@@ -79,13 +78,13 @@ def run_analysis(
     print_notes({subject(task): task.warnings for task in pending})
     if values["dry_run"]:
         for task in pending:
-            trials = f"{counted(task.plan.trials, 'trial')} " if analysis.resamples else ""
-            where = "the cluster" if cluster.is_remote else counted(cluster.threads, "worker")
-            notify(f"{subject(task)}: {trials}on {where} (plan {task.plan.digest})")
+            trials = f"{counted(task.plan.trials, 'trial')}, " if analysis.resamples else ""
+            notify(f"{subject(task)}: {trials}plan {task.plan.digest}")
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
-        executor = stack.enter_context(open_executor(cluster)) if pending else None
+        where = (values[key] for key in ("cluster", "scheduler", "workers"))
+        executor = stack.enter_context(open_executor(*where)) if pending else None
         for task in tasks:
             name = subject(task)
             if task in pending and executor is not None:

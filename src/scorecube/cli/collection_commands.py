@@ -52,7 +52,7 @@ def evaluate(
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
     from scorecube.collection.doubts import doubts_of
-    from scorecube.execute.clusters import choose_cluster, open_executor
+    from scorecube.execute.clusters import open_executor
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
@@ -60,7 +60,7 @@ def evaluate(
     reading, scoring = api.arguments_of(values)
     noted: list[str] = []
     with (
-        open_executor(choose_cluster(cluster, scheduler, workers)) as executor,
+        open_executor(cluster, scheduler, workers) as executor,
         track_progress("reading runs", "files") as progress,
     ):
         rankings = api.read_rankings(

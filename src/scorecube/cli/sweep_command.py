@@ -38,7 +38,7 @@ def sweep(
 
     Example: scorecube sweep sweep.toml --workers 8
     """
-    from scorecube.execute.clusters import choose_cluster, open_executor
+    from scorecube.execute.clusters import open_executor
     from scorecube.storage import open_study
     from scorecube.workflow.sweep import run_sweep, sources_of, status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
@@ -57,7 +57,7 @@ def sweep(
     named = cluster or usual.get("cluster")
     study, start = open_study(settings.study, mode="a"), time.monotonic()
     with (
-        open_executor(choose_cluster(named, scheduler, count_of_workers)) as executor,
+        open_executor(named, scheduler, count_of_workers) as executor,
         track_progress("sweep", "collections") as progress,
     ):
         outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)

@@ -1,16 +1,13 @@
 """Where blocks are computed: threads, a cluster of dask's, or a running scheduler.
 
-A cluster file names a class of dask clusters with its options, or an address:
+A cluster file names a class of dask clusters, its options, and arguments of its methods:
 
     class: dask_jobqueue.SLURMCluster
     options: {cores: 4, memory: 8GB, walltime: "04:00:00"}
     scale: {jobs: 8}                      # or adapt: {minimum_jobs: 1, maximum_jobs: 100}
 
-    address: tls://host:8786              # or a scheduler file of dask
-    security: {tls_ca_file: ca.crt, ...}  # arguments of distributed.Security
-
-Whoever reaches a scheduler's port can run any code: what is started listens on loopback, or asks
-for certificates of this run (dask's `security: true`), unless a file says `insecure: true`.
+Whoever reaches a port of dask can run any code: it is on loopback or asks for certificates, unless
+dask's setting ``distributed.comm.require-encryption`` is false.
 """
 
 from __future__ import annotations
@@ -22,284 +19,156 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scorecube.errors import BadPlan, nearest, option
+from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
 from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
 
-SETTINGS = ("class", "options", "scale", "adapt", "address", "security", "insecure")
+SETTINGS = ("class", "options", "scale", "adapt")
 """Of a cluster file."""
-TEXTS, FLAGS = ("class", "address"), ("insecure",)
 PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's pages, which know no certificates."""
 CLOSE_SECONDS = 2.0
 """Longest wait for a running scheduler to say goodbye; it may be frozen."""
-DASK_SETTINGS = {
-    "distributed.comm.timeouts.tcp": "20s",
-    "distributed.comm.timeouts.connect": "20s",
-    "distributed.scheduler.worker-ttl": "60s",
-    "distributed.scheduler.allowed-failures": 5,
-    "distributed.deploy.lost-worker-timeout": "60s",
-    # Errors of workers are raised here, too.
-    "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
-}
-"""During a run, where the files and the environment of dask say nothing."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
 """Loggers with a level of their own, which holds for those below them."""
 LOGGER = logging.getLogger("scorecube")
 
 
-class ClusterSpec(NamedTuple):
-    """Threads of this process, or with settings of a cluster file so many worker processes of it.
-
-    workers: None for one thread a core, or for as many as the file says.
-    """
-
-    settings: Mapping[str, Any] = {}
-    workers: int | None = None
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether blocks are computed by other processes than this one."""
-        return bool(self.settings)
-
-    @property
-    def threads(self) -> int:
-        """Blocks that are computed at a time in this process."""
-        return self.workers or default_workers()
-
-    def check_protected(self) -> None:
-        """Refuse ports that other machines can reach without certificates (BadPlan)."""
-        settings, options = self.settings, self.settings.get("options", {})
-        kind, address = settings.get("class", ""), settings.get("address", "")
-        if settings.get("insecure"):
-            return
-        server, protocol = urlsplit(address), str(options.get("protocol"))
-        if server.scheme == "tcp" and not is_loopback(server.hostname or ""):
-            raise BadPlan(
-                f"{address} is not on this machine and its connections are not encrypted: "
-                "others on the network could run code on both sides. Start the scheduler with "
-                "certificates and give its tls:// address, or set 'insecure: true'"
-            )
-        host = options.get("host") or ("localhost" if kind.endswith("LocalCluster") else "")
-        is_local = is_loopback(str(host)) or options.get("interface") == "lo"
-        if kind and not (is_local or protocol.startswith("tls")):
-            raise BadPlan(
-                f"{kind} would let everybody who reaches this machine run code as you; set "
-                "'protocol: tls://' and 'security: true' in its options, a host on loopback, or "
-                "'insecure: true'"
-            )
-
-
-def choose_cluster(
-    cluster: ClusterSpec | Mapping[str, Any] | str | os.PathLike[str] | None,
+@contextmanager
+def open_executor(
+    cluster: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     scheduler: str | None = None,
     workers: int | None = None,
-) -> ClusterSpec:
-    """Return what options select; by default threads of this process.
+) -> Iterator[Executor]:
+    """Start a cluster, or connect to a scheduler; what was started is stopped.
 
-    cluster: A specification, the content of a cluster file, or its path.
+    cluster: Path of a cluster file, or its content; None for threads of this process.
     scheduler: Address of a running scheduler, or a scheduler file of dask.
     workers: Threads, or worker processes instead of what the file says.
+    Raises BadPlan: What does not start, or would let others run code.
     """
-    if scheduler is not None:
-        if cluster is not None or not scheduler.strip():
-            raise BadPlan(
-                f"{option('scheduler')} is the address of a running scheduler such as "
-                f"tcp://host:8786, without {option('cluster')}; leave one of them out",
-                option="scheduler",
-            )
-        cluster = {"address": scheduler}
-    if isinstance(cluster, str | os.PathLike):
-        cluster = read_spec(cluster)
-    elif not isinstance(cluster, ClusterSpec):
-        cluster = make_spec(cluster) if cluster else ClusterSpec()
-    return cluster if workers is None else cluster._replace(workers=workers)
+    if cluster is not None and scheduler is not None:
+        raise BadPlan(f"{option('scheduler')} or {option('cluster')}: leave one of them out")
+    if cluster is None and scheduler is None:
+        yield Executor(workers=workers or default_workers())
+        return
+    with ExitStack() as stack:
+        _settle(stack)
+        if scheduler is not None:
+            client = _connected(scheduler, stack)
+        else:
+            settings = cluster if isinstance(cluster, Mapping) else read_cluster(str(cluster))
+            client = _started(settings, workers, stack)
+        running = client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = sum(worker["nthreads"] for worker in running)  # jobs of a queue come later
+        yield Executor(client, threads or workers or default_workers())
 
 
-def read_spec(path: str | os.PathLike[str]) -> ClusterSpec:
-    """Read a cluster file (BadPlan for another one)."""
+def read_cluster(path: str) -> dict[str, Any]:
+    """Return the content of a cluster file (BadPlan for another one)."""
     import yaml
 
     try:
         settings = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadPlan(f"{path}: cannot read the cluster file: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise BadPlan(f"{path}: the cluster file is not YAML: {error}") from None
-    if not isinstance(settings, dict):
-        raise BadPlan(f"{path}: a cluster file is lines 'setting: value', such as class: ...")
-    return make_spec(settings, os.fspath(path))
-
-
-def make_spec(settings: Mapping[str, Any], where: str = "the cluster") -> ClusterSpec:
-    """Return the specification of the content of a cluster file (BadPlan for another one)."""
-    for key, value in settings.items():
-        if key not in SETTINGS:
-            near = nearest(str(key), list(SETTINGS), 3)
-            raise BadPlan(f"{where}: unknown setting {key!r}; nearest: {near}")
-        kind: type = str if key in TEXTS else bool if key in FLAGS else Mapping
-        if not isinstance(value, kind):
-            word = "settings" if kind is Mapping else kind.__name__
-            raise BadPlan(f"{where}: {key} is {value!r:.60}; expected {word}")
-    if ("class" in settings) == ("address" in settings):
-        raise BadPlan(f"{where}: a cluster file names a class of dask clusters, or an address")
-    return ClusterSpec(settings)
-
-
-@contextmanager
-def open_executor(spec: ClusterSpec) -> Iterator[Executor]:
-    """Start, or connect to, a cluster; what was started is stopped."""
-    spec.check_protected()
-    if not spec.is_remote:
-        yield Executor(workers=spec.threads)
-        return
-    with ExitStack() as stack:
-        _settle(stack)
-        client = _connected(spec, stack) if "address" in spec.settings else _started(spec, stack)
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        count = sum(worker["nthreads"] for worker in workers)  # jobs of a queue come later
-        yield Executor(client, count or spec.threads)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise BadPlan(f"{path}: cannot read the cluster file: {error}") from None
+    if not isinstance(settings, dict) or not {"class"} <= settings.keys() <= set(SETTINGS):
+        raise BadPlan(f"{path}: a cluster file has a class, and perhaps options, scale and adapt")
+    return settings
 
 
 def _settle(stack: ExitStack) -> None:
-    """Set dask's settings and its folder, and keep its tracebacks out of the log."""
+    """Give dask a folder of its own, and keep its tracebacks out of the log."""
     import dask
-    import distributed  # noqa: F401  # before the settings: its defaults would be removed with them
+    import distributed  # noqa: F401  # first, as its defaults would be removed with the settings
 
-    config, parent = dask.config.collect(), dask.config.get("temporary-directory", None)
-    settings = {
-        key: value
-        for key, value in DASK_SETTINGS.items()
-        if dask.config.get(key, None, config) is None
-    }
     # dask imports from its scratch folder, so nobody else may write there (mode 0700).
+    parent = dask.config.get("temporary-directory", None)
     folder = tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True)
-    settings["temporary-directory"] = stack.enter_context(folder)
+    settings = {
+        "temporary-directory": stack.enter_context(folder),
+        # Errors of workers are raised here, too.
+        "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
+    }
     stack.enter_context(dask.config.set(settings))
     for logger in map(logging.getLogger, DASK_LOGGERS):
         stack.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.CRITICAL)
 
 
-def _started(spec: ClusterSpec, stack: ExitStack) -> Client:
+def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack) -> Client:
     """Start a cluster, and return its client."""
     from distributed import Client
+    from distributed.utils import import_term
 
-    path, options = spec.settings["class"], dict(spec.settings.get("options", {}))
-    adapt = {} if spec.workers else spec.settings.get("adapt", {})
-    scale = {"n": spec.workers} if spec.workers else spec.settings.get("scale", {})
-    kind = _class_of(path)
-    refusals, is_queue = list[str](), hasattr(kind, "job_cls")
-    if is_queue:
-        options = {**_job_options(options), "job_cls": _noting_refusals(kind.job_cls, refusals)}
-    elif path.endswith("LocalCluster"):
-        pages = {"scheduler_kwargs": PAGES, "dashboard_address": PAGES["dashboard_address"]}
-        options = {**({} if "dashboard_address" in options else pages), **options}
-        if spec.workers or "minimum" in adapt:
-            options["n_workers"] = spec.workers or adapt["minimum"]
+    path, options = str(settings["class"]), settings.get("options", {})
+    scale, adapt = settings.get("scale", {}), settings.get("adapt", {})
+    for name, value in (("options", options), ("scale", scale), ("adapt", adapt)):
+        if not isinstance(value, Mapping):
+            raise BadPlan(f"{path}: {name} is {value!r}; expected settings")
+    if workers:
+        scale, adapt = {"n": workers}, {}
+    is_local = path.endswith("LocalCluster")
+    host = options.get("host", "localhost" if is_local else "")
+    on_loopback = is_loopback(str(host)) or options.get("interface") == "lo"
+    _refuse_open_port(path, on_loopback or str(options.get("protocol")).startswith("tls"))
     try:
+        kind = import_term(path)
+        is_queue = hasattr(kind, "job_cls")
+        if is_queue:
+            pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
+            of_scheduler = PAGES | options.get("scheduler_options", {})
+            options = {"worker_extra_args": pages, **options, "scheduler_options": of_scheduler}
+            scale = scale or {"n": 1}
+        elif is_local:
+            shut = {} if "dashboard_address" in options else {"scheduler_kwargs": PAGES}
+            number = workers or adapt.get("minimum")
+            first = {} if number is None else {"n_workers": number}
+            options = {"dashboard_address": PAGES["dashboard_address"], **shut, **options, **first}
         with _interrupts_blocked():
             cluster = stack.enter_context(kind(**options))
-    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        if scale:
+            cluster.sync(_scaled, cluster, scale)
+        if is_queue and not adapt:  # lost jobs are replaced
+            adapt = dict.fromkeys(("minimum_jobs", "maximum_jobs"), len(cluster.worker_spec))
+        if adapt:
+            cluster.adapt(**adapt)
+    except (ImportError, AttributeError, TypeError, ValueError, OSError, RuntimeError) as error:
         while error.__cause__ is not None:
             error = error.__cause__  # type: ignore[assignment]
-        raise BadPlan(f"{path} does not start with its options: {error}") from None
-    if is_queue:
-        _submit(cluster, scale, adapt, refusals)
-    elif adapt:
-        cluster.adapt(**adapt)
-    elif scale:
-        cluster.scale(**scale)
-    if "dashboard_address" in spec.settings.get("options", {}):
+        raise BadPlan(f"{path} does not start: {' '.join(str(error).split())}") from None
+    if "dashboard_address" in settings.get("options", {}):
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
     return stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-any-return]
 
 
-def _class_of(path: str) -> Any:
-    """Return a class of dask clusters by its import path."""
-    from distributed.deploy.cluster import Cluster
-
-    module, _, name = path.rpartition(".")
-    try:
-        kind = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise BadPlan(f"no class {path} ({error}); is its package installed?") from None
-    if not (isinstance(kind, type) and issubclass(kind, Cluster)):
-        raise BadPlan(f"{path} is no class of dask clusters")
-    return kind
-
-
-def _job_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of jobs of dask-jobqueue, with certificates and logs in one folder.
-
-    The folder is on a file system of all nodes; ``scorecube-runs`` in the current one by default.
-    """
-    name = options.get("shared_temp_directory", "scorecube-runs")
-    folder = Path(name).expanduser().absolute()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
-    return {
-        "log_directory": str(folder),
-        "worker_extra_args": pages,
-        **options,
-        "shared_temp_directory": str(folder),
-        "scheduler_options": PAGES | dict(options.get("scheduler_options", {})),
-    }
-
-
-def _noting_refusals(kind: Any, refusals: list[str]) -> Any:
-    """Return a class of jobs that notes what the queue says when it refuses one."""
+async def _scaled(cluster: Any, scale: Mapping[str, Any]) -> None:
+    """Scale a cluster, and wait until workers are started or jobs submitted: errors are raised."""
     from distributed.core import Status
 
-    class Job(kind):  # type: ignore[misc]
-        async def start(self) -> None:
-            try:
-                await super().start()
-            except (RuntimeError, ValueError, OSError) as error:
-                self.status = Status.failed
-                refusals.append(str(error).partition("stderr:")[2] or str(error))
-                raise
-
-    return Job
+    cluster.scale(**scale)
+    try:
+        await cluster
+    except (OSError, RuntimeError, ValueError):
+        for job in cluster.workers.values():  # or the cluster cannot be closed
+            job.status = Status.failed
+        raise
 
 
-def _submit(
-    cluster: Any, scale: Mapping[str, Any], adapt: Mapping[str, Any], refusals: list[str]
-) -> None:
-    """Submit the first jobs; lost ones are replaced (BadPlan with what the queue says)."""
-
-    async def submitted() -> None:
-        with suppress(Exception):  # the job notes it
-            await cluster
-
-    cluster.scale(**(scale or {"jobs": max(int(adapt.get("minimum_jobs", 1)), 1)}))
-    cluster.sync(submitted)
-    if refusals:
-        raise BadPlan(
-            f"a job was refused: {' '.join(refusals[0].split())}; correct the cluster file and run "
-            "the same command again"
-        )
-    n_jobs = len(cluster.worker_spec)
-    limits = adapt or {"minimum_jobs": n_jobs, "maximum_jobs": n_jobs}
-    cluster.adapt(**{"interval": "2s", **limits})
-
-
-def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
+def _connected(address: str, stack: ExitStack) -> Client:
     """Connect to a running scheduler; refuse another version of dask there."""
     from distributed import Client, Security, rpc
     from distributed.utils import LoopRunner
 
-    address, chosen = spec.settings["address"], spec.settings.get("security", {})
     here = version("distributed")
 
     async def version_there() -> str:
@@ -310,7 +179,9 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
     try:
         if address.endswith(".json"):
             address = json.loads(Path(address).read_text(encoding="utf-8"))["address"]
-        security = Security(**{"require_encryption": address.startswith("tls:"), **chosen})
+        server = urlsplit(address)
+        _refuse_open_port(address, server.scheme == "tls" or is_loopback(server.hostname or ""))
+        security = Security(require_encryption=server.scheme == "tls")
         there = LoopRunner().run_sync(version_there)
         if there != here:
             raise BadPlan(
@@ -320,9 +191,8 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
         client = Client(address, security=security, set_as_default=False)
     except (OSError, ValueError, KeyError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
-            f"cannot connect to the dask scheduler at {address} ({error}); it needs "
-            f"distributed {here} as this program, and a tls:// address needs certificates, which a "
-            "cluster file names under security"
+            f"cannot connect to the dask scheduler at {address} ({error}); it needs distributed "
+            f"{here}, and a tls:// address the certificates of dask's setting distributed.comm.tls"
         ) from None
     stack.callback(_close, client)
     return client
@@ -331,6 +201,19 @@ def _connected(spec: ClusterSpec, stack: ExitStack) -> Client:
 def _close(client: Client) -> None:
     with suppress(TimeoutError):
         client.close(timeout=CLOSE_SECONDS)
+
+
+def _refuse_open_port(what: str, is_protected: bool) -> None:
+    """Refuse ports that others can reach without certificates (BadPlan)."""
+    import dask
+
+    required = dask.config.get("distributed.comm.require-encryption", None)
+    if not is_protected and required is not False:
+        raise BadPlan(
+            f"{what}: whoever reaches its ports could run code as you; use loopback, or "
+            "certificates (protocol: tls:// and security: true, or a tls:// address), or set "
+            "dask's distributed.comm.require-encryption to False"
+        )
 
 
 @contextmanager

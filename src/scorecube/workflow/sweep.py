@@ -25,7 +25,7 @@ import xarray as xr
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.units import cubes_of
 from scorecube.errors import BadPlan, counted, kind_of, option
-from scorecube.execute.clusters import make_spec, open_executor
+from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.storage import Study, exists, open_study
 from scorecube.workflow.sweep_file import Entry, Source, SweepFile
@@ -263,8 +263,8 @@ def _side_by_side(
         client = executor.client
         if client is None:
             processes, options = count, {"n_workers": count, "threads_per_worker": 1}
-            spec = make_spec({"class": "distributed.LocalCluster", "options": options})
-            client = stack.enter_context(open_executor(spec)).client
+            local = {"class": "distributed.LocalCluster", "options": options}
+            client = stack.enter_context(open_executor(local)).client
         run_items(client, partial(compute_there, path, processes=processes), tasks, take)
     return returned
 

@@ -5,7 +5,8 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    analysis = import_module("scorecube.analyses.registry").load_class(name)
-    if analysis is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return analysis
+    registry = import_module("scorecube.analyses.registry")
+    for entry in registry.entries():
+        if entry.class_name == name:
+            return registry.load(entry.name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

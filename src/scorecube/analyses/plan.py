@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from reprlib import repr as shown
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import registry
 from scorecube.analyses.options import SHARED
 from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
 from scorecube.collection import schema
@@ -24,7 +23,6 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 DIGEST_LENGTH = 16
-TRIALS, SEED = replace(SHARED["trials"], type=int), SHARED["seed"]
 
 
 @dataclass(frozen=True)
@@ -97,18 +95,13 @@ def make_plan(
     cube: Scores (metric, gain, run, topic).
     trials: At least 1; None for the default of the analysis.
     seed: 0 .. 2**64 - 1.
-
-    Raises
-    ------
-    BadPlan
-        No analysis, options that are impossible for the cube, a seed or a number of trials out of
-        range.
+    Raises BadPlan: Options that are impossible for the cube, or out of range.
     """
     check_analysis(analysis)
     cube = as_cube(cube)
     schema.check(cube, schema.CUBE, "the cube")
-    trials = TRIALS.checked(analysis.default_trials if trials is None else trials)
-    seed = SEED.checked(seed)
+    trials = SHARED["trials"].checked(analysis.default_trials if trials is None else trials)
+    seed = SHARED["seed"].checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
     table = with_trials(analysis.table(cube), trials, seed)
@@ -122,14 +115,8 @@ def check_analysis(analysis: Any) -> Analysis:
     """Return an analysis; refuse what is none with its options (BadPlan), such as its class."""
     if isinstance(analysis, Analysis):
         return analysis
-    known = [entry.class_name for entry in registry.entries() if analysis == entry.name]
-    is_class = isinstance(analysis, type) and issubclass(analysis, Analysis)
-    example = analysis.__name__ if is_class else [*known, "Swap"][0]
-    raise BadPlan(
-        f"{option('analysis')}: expected an analysis with its options, such as {example}(); "
-        f"found {shown(analysis)}",
-        option="analysis",
-    )
+    expected = "expected an analysis with its options, such as Swap()"
+    raise BadPlan(f"{option('analysis')}: {expected}; found {shown(analysis)}", option="analysis")
 
 
 def cube_digest(cube: xr.Dataset) -> str:

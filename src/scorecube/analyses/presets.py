@@ -6,21 +6,18 @@ Options that are given win. Sakai 2004 has none: its tau and its figures are as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple
 
 from scorecube.errors import BadPlan, option
 
 Paper = Literal["sakai-2005", "sakai-2007", "sakai-2017", "sakai-shang-2016"]
-PAPERS: tuple[str, ...] = get_args(Paper)
 OF_2007 = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
 BINS = {"bins": 21, "required": "suffix"}
 COUNTED = {"plus_one": False, "alphas": (0.05,)}
 FIVE_EIGHTY = {"mode": "sakai", "systems": 10, "alpha": 0.05, "beta": 0.2}
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(NamedTuple):
     """Settings of an analysis in a paper.
 
     options: Values of its options that differ from the defaults.
@@ -28,7 +25,7 @@ class Preset:
     gains: Gain settings of a collection that has several; empty for all.
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = {}
     trials: int | None = None
     gains: tuple[str, ...] = ()
 
@@ -61,23 +58,17 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
 def preset_of(paper: str, analysis: str) -> Preset:
     """Return the settings of an analysis in a paper.
 
-    Raises
-    ------
-    BadPlan
-        A paper without presets, or an analysis that the paper does not have.
+    Raises BadPlan: A paper without presets, or an analysis that the paper does not have.
 
     Examples
     --------
     >>> preset_of("sakai-2007", "bootstrap").values
     {'plus_one': False, 'alphas': (0.05,), 'trials': 1000}
     """
-    if paper not in PRESETS:
-        raise BadPlan(
-            f"{option('preset')}: expected {', '.join(PRESETS)}; found {paper!r}", option="preset"
+    presets = PRESETS.get(paper, {})
+    if analysis not in presets:
+        text = (
+            f"{option('preset')}: no {paper} {analysis}; there is {', '.join(presets or PRESETS)}"
         )
-    if analysis not in PRESETS[paper]:
-        raise BadPlan(
-            f"{option('preset')}: {paper} has no {analysis}; it has {', '.join(PRESETS[paper])}",
-            option="preset",
-        )
-    return PRESETS[paper][analysis]
+        raise BadPlan(text, option="preset")
+    return presets[analysis]

@@ -28,8 +28,8 @@ ANY_NUMBER, ALL_COLLECTIONS = 0, -1
 """Of `Analysis.n_collections`."""
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
-LEFT_OUT = "_left_out"
-"""Behind the name of a part without each group of units."""
+LEFT_OUT = "_left_out_"
+"""Between the name of a part and the number of the group of units that it lacks."""
 
 
 class Sum(NamedTuple):
@@ -140,39 +140,20 @@ def with_trials(table: Any, trials: int, seed: int) -> Any:
 
 
 def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[str, Part]:
-    """Return the parts of a block, and those without each group of units, of all groups in one."""
+    """Return the parts of a block, and the reduced ones without each group of units."""
     parts = dict(analysis.block(table, start, stop))
-    for name, of_groups in _parts_left_out(analysis, table, start, stop).items():
-        joined = np.concatenate([part.array.ravel() for part in of_groups])
-        parts[name] = type(of_groups[0])(joined)
+    trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
+    for group, kept in enumerate(table.tables_left_out if analysis.jackknife else ()):
+        for name, part in analysis.block(kept, *trials).items():
+            if not isinstance(part, Concat):
+                parts[f"{name}{LEFT_OUT}{group}"] = part
     return parts
 
 
 def totals_of(analysis: Analysis, table: Any, combined: Arrays) -> Totals:
     """Return the combined parts of all blocks as `Analysis.result` takes them."""
-    left_out: list[Arrays] = [{} for _ in _tables_left_out(analysis, table)]
-    parts_left_out = _parts_left_out(analysis, table, 0, 0)
-    for name, parts in parts_left_out.items():
-        stops = np.cumsum([part.array.size for part in parts])
-        arrays = np.split(combined[name], stops[:-1])
-        for of_group, part, array in zip(left_out, parts, arrays, strict=True):
-            of_group[name.removesuffix(LEFT_OUT)] = array.reshape(part.array.shape)
-    whole = {name: array for name, array in combined.items() if name not in parts_left_out}
-    return Totals(whole, left_out)
-
-
-def _tables_left_out(analysis: Analysis, table: Any) -> tuple[Any, ...]:
-    return tuple(table.tables_left_out) if analysis.jackknife else ()
-
-
-def _parts_left_out(
-    analysis: Analysis, table: Any, start: int, stop: int
-) -> dict[str, list[Sum | Max]]:
-    """Return the reduced parts of a block without each group of units, by name."""
-    trials = -(-start // TRIALS_LEFT_OUT), -(-stop // TRIALS_LEFT_OUT)
-    parts: dict[str, list[Sum | Max]] = {}
-    for kept in _tables_left_out(analysis, table):
-        for name, part in analysis.block(kept, *trials).items():
-            if not isinstance(part, Concat):
-                parts.setdefault(name + LEFT_OUT, []).append(part)
-    return parts
+    totals = Totals({}, [{} for _ in (table.tables_left_out if analysis.jackknife else ())])
+    for key, array in combined.items():
+        name, _, group = key.partition(LEFT_OUT)
+        (totals.left_out[int(group)] if group else totals)[name] = array
+    return totals

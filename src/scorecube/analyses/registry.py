@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scorecube.errors import BadName, did_you_mean
+from scorecube.analyses.options import document
+from scorecube.errors import BadName
 
 if TYPE_CHECKING:
     from scorecube.analyses.protocol import Analysis
     from scorecube.collection.schema import Variable
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Where an analysis is, and what is said of it.
 
     name: On the command line and in studies.
@@ -36,7 +35,6 @@ class Entry:
         return self.path.partition(":")[2]
 
 
-PACKAGE = "scorecube.analyses"
 TABLE = """
 leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
@@ -68,14 +66,16 @@ teams teams:Teams team_results sakaishang2016
 """Name, module and class, module of variables and references of each analysis; its summary."""
 
 
+def _entry(line: str, summary: str) -> Entry:
+    name, path, quantities, *references = line.split()
+    home, module = f"scorecube.analyses.{path}", f"scorecube.analyses.{quantities}"
+    return Entry(name, home, summary.strip(), tuple(references), module)
+
+
 _LINES = TABLE.strip().splitlines()
-_ENTRIES: dict[str, Entry] = {}
-for _line, _summary in zip(_LINES[::2], _LINES[1::2], strict=True):
-    _name, _path, _quantities, *_references = _line.split()
-    _homes = f"{PACKAGE}.{_path}", f"{PACKAGE}.{_quantities}"
-    _ENTRIES[_name] = Entry(_name, _homes[0], _summary.strip(), tuple(_references), _homes[1])
-BUILT_IN = tuple(_ENTRIES.values())
+BUILT_IN = tuple(map(_entry, _LINES[::2], _LINES[1::2]))
 """In the order of lists and reports."""
+_ENTRIES = {entry.name: entry for entry in BUILT_IN}
 _CLASSES: dict[str, type[Analysis]] = {}
 """Classes from `register`, which need not be importable."""
 
@@ -92,14 +92,11 @@ def entries() -> tuple[Entry, ...]:
 
 def load(name: str) -> type[Analysis]:
     """Return the class of an analysis, importing its module; BadName for an unknown name."""
-    if name in _CLASSES:
-        return _CLASSES[name]
     if name not in _ENTRIES:
-        near = did_you_mean(name, list(_ENTRIES))
-        raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}{near}")
+        raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}")
     module, _, class_name = _ENTRIES[name].path.partition(":")
-    analysis: type[Analysis] = getattr(import_module(module), class_name)
-    import_module(f"{PACKAGE}.options").document(analysis)
+    analysis: type[Analysis] = _CLASSES.get(name) or getattr(import_module(module), class_name)
+    document(analysis)
     return analysis
 
 
@@ -107,12 +104,6 @@ def variables(name: str) -> tuple[Variable, ...]:
     """Return what the results of an analysis hold; nothing where that is not declared."""
     module = _ENTRIES[name].quantities if name in _ENTRIES else ""
     return getattr(import_module(module), "VARIABLES", ()) if module else ()
-
-
-def load_class(class_name: str) -> type[Analysis] | None:
-    """Return an analysis by the name of its class; None for an unknown name."""
-    name_of = {entry.class_name: entry.name for entry in _ENTRIES.values()}
-    return load(name_of[class_name]) if class_name in name_of else None
 
 
 def register(analysis: type[Analysis]) -> None:

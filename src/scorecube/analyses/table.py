@@ -1,7 +1,7 @@
 """The one road in: what every analysis computes with, prepared once.
 
-Dims and labels by name, a selection, means over repetitions, complete topics, topic groups, bags of
-topics, distinct cells, the exact grid. No analysis does any of it.
+Means over repetitions, complete topics, topic groups, bags of topics, distinct cells, the exact
+grid: no analysis does any of it.
 """
 
 from __future__ import annotations
@@ -71,11 +71,6 @@ class Table:
     part_of: Table | None = None
 
     @property
-    def n_whole(self) -> int:
-        """Number of units of the table that this one is, or is a part of."""
-        return (self.part_of or self).sizes.size
-
-    @property
     def n_topics(self) -> int:
         """Number of topics."""
         return int(self.sizes.sum())
@@ -114,9 +109,9 @@ class Table:
         for variable in variables:
             if variable.name in values:
                 array = np.asarray(values[variable.name])
-                by_cell = variable.dims[:2] == (names.METRIC, names.GAIN)
+                if variable.dims[:2] == (names.METRIC, names.GAIN):
+                    array = array[self.cell_of]
                 role = {"role": variable.role} if variable.role else {}
-                array = self._by_metric(array) if by_cell else array
                 arrays[variable.name] = (variable.dims, array, variable.attrs() | role)
         labels: dict[str, Any] = {
             names.METRIC: label_array(self.metrics),
@@ -129,13 +124,6 @@ class Table:
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
         facts |= {"in_bag": self.in_bag} if self.in_bag > 1 else {}
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
-
-    def _by_metric(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array by cell by metric and gain; a view where each cell is one of them."""
-        n_cells = self.cell_of.size
-        if len(array) == n_cells and np.array_equal(self.cell_of.ravel(), np.arange(n_cells)):
-            return array.reshape(*self.cell_of.shape, *array.shape[1:])
-        return np.asarray(array[self.cell_of])
 
     @cached_property
     def group_left_out(self) -> IntArray:
@@ -172,11 +160,8 @@ class Table:
 
     def samples(self, scores: FloatArray) -> list[Sample]:
         """Return scores or differences, (unit,), by collection: sums, sizes, weight."""
-        samples = []
-        for part in self.strata:
-            sizes = self.sizes[part.units]
-            samples.append(Sample(part.weight, scores[part.units] * sizes, sizes, part.in_bag))
-        return samples
+        sums, sizes = scores * self.sizes, self.sizes
+        return [Sample(weight, sums[at], sizes[at], bag) for _, weight, at, bag in self.strata]
 
     @cached_property
     def values(self) -> FloatArray:

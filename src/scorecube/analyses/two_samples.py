@@ -61,7 +61,7 @@ class TwoSamples(Analysis):
 
     def n_drawn(self, table: Table) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
-        n = table.n_whole
+        n = (table.part_of or table).sizes.size
         if self.size is None or self.size == HALF:
             whole = self.size is None and self.sampling == "replacement"
             drawn = [n if whole else n // 2]

@@ -25,8 +25,6 @@ IntArray = NDArray[np.int64]
 Range = tuple[float, float]
 GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
 """Groups of units that are left out, and the fewest units of which any are."""
-LOADED_BYTES, PART_BYTES = 2**28, 2**25
-"""Larger cubes are not loaded as a whole; scores of a few runs that are read at a time."""
 
 
 class Stratum(NamedTuple):
@@ -96,63 +94,24 @@ def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[s
 
 
 def complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
-    """Return the cube without topics that lack scores, and note it.
+    """Return the loaded cube without topics that lack scores, and note it.
 
     missing: ``refuse`` or ``drop``.
-
-    Raises
-    ------
-    BadPlan
-        Missing scores that are refused, or on every topic; infinite scores.
+    Raises BadPlan: Missing scores that are refused, or on every topic.
     """
-    if cube[names.SCORE].nbytes <= LOADED_BYTES:
-        cube = cube.assign({names.SCORE: cube[names.SCORE].load()})
-    complete = np.ones(cube.sizes[names.TOPIC], bool)
-    for part in run_slices(cube):
-        scores = cube[names.SCORE].isel(run=part)
-        complete &= ~np.isnan(scores.values).any(axis=(0, 1, 2))
-        if len(infinite := np.argwhere(np.isinf(scores.values))):
-            metric, _, run, topic = (
-                scores[dim].values[k] for dim, k in zip(DIMS, infinite[0], strict=True)
-            )
-            raise BadPlan(
-                f"{len(infinite)} scores are infinite, the first is {metric} of run {run} "
-                f"on topic {topic}; choose other runs, topics or metrics"
-            )
+    cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
+    finite = np.isfinite(cube[names.SCORE].values)
+    complete = finite.all(axis=(0, 1, 2))
     if complete.all():
         return cube
     if missing == "drop" and complete.any():
         notes.append(about_left_out(cube, complete))
         return cube.isel(topic=np.flatnonzero(complete))
-    lacking = np.isnan(cube[names.SCORE].values).any(axis=(0, 1))
-    collection = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), complete.shape)
-    n_topics = int(np.isin(collection, collection[~complete]).sum())
+    most = which_lack_most(~finite.all(axis=(0, 1)), labels_of(cube, names.RUN))
     raise BadPlan(
-        f"scores are missing on {(~complete).sum()} of {counted(n_topics, 'topic')}, "
-        f"most of {which_lack_most(lacking, labels_of(cube, names.RUN))}; compute them, "
-        f"or leave their topics out with {option('missing', 'drop')}"
+        f"scores are missing on {(~complete).sum()} of {counted(len(complete), 'topic')}, most of "
+        f"{most}; compute them, or leave their topics out with {option('missing', 'drop')}"
     )
-
-
-def run_slices(cube: xr.Dataset) -> list[slice]:
-    """Return slices of the runs whose scores are read together."""
-    n_runs = cube.sizes[names.RUN]
-    step = max(1, int(n_runs * PART_BYTES / max(cube[names.SCORE].nbytes, 1)))
-    return [slice(low, min(low + step, n_runs)) for low in range(0, n_runs, step)]
-
-
-def range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
-    """Return the range of a metric: that of the cube or of a metric of ours; None if unknown.
-
-    binary: Whether all of its scores are 0 or 1, as it is then.
-    """
-    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
-    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
-    if low < high:
-        return low, high
-    known = parse_known(labels_of(cube, names.METRIC)[metric])
-    declared = known.definition.range if isinstance(known, Metric) else None
-    return declared or ((0.0, 1.0) if binary else None)
 
 
 def units_of(
@@ -190,7 +149,7 @@ def units_of(
                 "units, and counted as wins, ties and losses; means are of all topics."
             )
             key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
-            unit, n_units = (random_places(key, n_units) * bags // n_units)[unit], bags
+            unit, n_units = (_random_places(key, n_units) * bags // n_units)[unit], bags
         of_topic[here] = start + unit
         units = slice(start, start + n_units)
         share = float(weight) / sum(map(float, weight_of.values()))
@@ -199,17 +158,15 @@ def units_of(
     return of_topic, tuple(strata)
 
 
-def random_places(key: Any, n: int) -> IntArray:
+def _random_places(key: Any, n: int) -> IntArray:
     """Return the places of n units in a random order, int64 (unit,)."""
-    words = np.random.Philox(key=key).random_raw(n)
-    place = np.empty(n, np.int64)
-    place[np.argsort(words, kind="stable")] = np.arange(n)
-    return place
+    return np.argsort(np.argsort(np.random.Philox(key=key).random_raw(n), kind="stable"))
 
 
 def random_groups(n_units: int, stratum: int = 0, n_groups: int = GROUPS_LEFT_OUT) -> IntArray:
     """Return the random group of each unit, int64 (unit,); sizes of groups differ by 1 at most."""
-    return random_places(stream_key(1, names.Purpose.LEFT_OUT, stratum), n_units) % n_groups
+    key = stream_key(1, names.Purpose.LEFT_OUT, stratum)
+    return np.asarray(_random_places(key, n_units) % n_groups)
 
 
 def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
@@ -237,20 +194,29 @@ def unit_scores(
         1, and the least and greatest score that there can be, or None.
     """
     order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
-    n_cells, is_whole = int(distinct.sum()), len(sizes) == len(of_topic)
-    mean, binary = np.empty((n_cells, cube.sizes[names.RUN], len(sizes))), np.ones(n_cells, bool)
-    least, greatest = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
-    for part in run_slices(cube):
-        scores = np.asarray(cube[names.SCORE].isel(run=part).values[distinct], float)[..., order]
-        binary &= ((scores == 0.0) | (scores == 1.0)).all(axis=(1, 2))
-        least = np.minimum(least, scores.min(axis=(1, 2)))
-        greatest = np.maximum(greatest, scores.max(axis=(1, 2)))
-        mean[:, part] = scores if is_whole else np.add.reduceat(scores, starts, axis=-1) / sizes
-    ranges = list[Range | None]()
-    for cell, metric in enumerate(np.nonzero(distinct)[0].tolist()):
-        ends = range_of(cube, metric, binary=bool(binary[cell]))
+    mean, binary, ranges = [], [], list[Range | None]()
+    for metric, gain in np.argwhere(distinct).tolist():
+        scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
+        binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
+        whole = len(sizes) == len(of_topic)
+        mean.append(scores if whole else np.add.reduceat(scores, starts, axis=-1) / sizes)
+        ends = _range_of(cube, metric, binary=binary[-1])
         if ends is not None:
-            check_range(np.array([least[cell], greatest[cell]]), *ends)
-        check_differences(mean[cell], ends)
+            check_range(scores, *ends)
+        check_differences(mean[-1], ends)
         ranges.append(ends)
-    return mean, binary, ranges
+    return np.stack(mean), np.array(binary), ranges
+
+
+def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
+    """Return the range of a metric: that of the cube or of a metric of ours; None if unknown.
+
+    binary: Whether all of its scores are 0 or 1, as it is then.
+    """
+    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
+    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
+    if low < high:
+        return low, high
+    known = parse_known(labels_of(cube, names.METRIC)[metric])
+    declared = known.definition.range if isinstance(known, Metric) else None
+    return declared or ((0.0, 1.0) if binary else None)

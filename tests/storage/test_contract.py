@@ -63,7 +63,7 @@ def test_metrics_are_added_and_results_stay_current(place: str) -> None:
     assert collection.head.cube == version
     with pytest.raises(BadStudy, match="other scores"):
         study.add("a", cube=cube(2))
-    with pytest.raises(BadStudy, match="24 topics"):
+    with pytest.raises(BadStudy, match="other topics"):
         study.add("a", cube=cube(2, n_topics=25))
 
 
@@ -93,8 +93,8 @@ def test_the_latest_result_is_the_one_that_was_stored_last(place: str) -> None:
     assert found is not None
     xr.testing.assert_identical(found, few)
     assert collection.find_result("swap", "0" * 16) is None
-    facts = study.rows()["a"].current["swap"]
-    assert [each.attributes["trials"] for each in facts] == [20, 10]
+    attributes = study.rows()["a"].current["swap"]
+    assert [each["trials"] for each in attributes] == [20, 10]
     assert collection.forget("swap") == 2
     assert collection.contents()["results"] == {}
 
@@ -115,7 +115,7 @@ def test_rankings_come_with_their_levels(place: str) -> None:
     study = open_study(place, mode="a")
     study.add("a", cube=sc.evaluate(rankings, ["AP"]), rankings=rankings)
     xr.testing.assert_identical(study["a"].rankings, rankings)
-    assert study.rows()["a"].head.facts["rankings"] == {"levels": [0, 1, 2]}
+    assert study.rows()["a"].head.facts["rankings"]["levels"] == [0, 1, 2]
     study.add("a", cube=sc.evaluate(rankings, ["RR"]))
     xr.testing.assert_identical(study["a"].rankings, rankings)
     study.add("a", cube=cube(), replace=True)
@@ -168,7 +168,7 @@ def test_what_is_no_study_is_refused(place: str, tmp_path: Path) -> None:
     with pytest.raises(BadStudy, match="is not a study"):
         open_study(place, mode="a")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadStudy, match="is a file"):
+    with pytest.raises(OSError, match="exists"):
         open_study(tmp_path / "file", mode="a").add("a", cube=cube())
     with pytest.raises(BadStudy, match="'w'"):
         open_study(place, mode="w")
@@ -180,7 +180,7 @@ def test_a_study_for_reading_and_other_values_are_refused(place: str) -> None:
         open_study(place).add("b", cube=cube())
     with pytest.raises(BadInput):
         study.add("b", cube=xr.Dataset())
-    assert verify_study(study) == (3, [])
+    assert verify_study(study) == (2, [])
     assert find_rest(study) == []
 
 
@@ -188,7 +188,6 @@ def test_a_large_cube_is_written_in_parts_and_read_on_use(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scorecube.storage.codec.MAX_CHUNK_BYTES", 200)
-    monkeypatch.setattr("scorecube.storage.heads.MAX_BUFFERED_BYTES", 0)
     monkeypatch.setattr("scorecube.collection.schema.MAX_LOADED_BYTES", 1000)
     study = open_study(place, mode="a")
     study.add("a", cube=cube())

@@ -85,12 +85,15 @@ def shown(path: Path) -> dict[str, Any]:
 
 
 def differences(found: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
-    """Yield what is shown and differs."""
+    """Yield what is shown and differs, but for collections that `info` names as without a head."""
+    lacking = (found["info"] or {}).get("headless", [])
     for name, value in found.items():
+        other = expected[name]
         if isinstance(value, pd.DataFrame):
-            if not value.equals(expected[name]):
+            other = other[~other["collection"].isin(lacking)].reset_index(drop=True)
+            if not value.reset_index(drop=True).equals(other):
                 yield name
-        elif value is not None and value != expected[name]:
+        elif value is not None and value != other and not lacking:
             yield name
 
 
@@ -132,7 +135,7 @@ def test_damage_is_one_message(path: Path, pattern: str, kind: str, scorecube: C
     other.unlink()
     told = scorecube("verify", path)
     assert told.status == 1
-    assert "score/zarr.json: is missing" in told.stderr
+    assert "stricter/cube-" in told.stderr
     assert file.relative_to(path).as_posix().partition(".zarr/")[0] in told.stderr
     what = ["bootstrap", "--table", "pairs"] if "results" in pattern else ["scores"]
     refused = scorecube("show", path, *what)

@@ -122,10 +122,9 @@ def mutated(record: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("pattern", ["small/head.*.json", "small/results/swap/*.json"])
-def test_forged_records_touch_nothing_outside(place: Path, pattern: str) -> None:
+def test_forged_heads_touch_nothing_outside(place: Path) -> None:
     chance = random.Random(5)
-    file = sorted((place / "evil").glob(pattern))[-1]
+    file = sorted((place / "evil").glob("small/head.*.json"))[-1]
     record, before = decode_record(file.read_bytes()), outside(place)
     shutil.copytree(place / "evil", place / "evil-kept")
     for _ in range(40):

@@ -180,7 +180,7 @@ def verify(
         )
     notify(f"{study}: {checked} parts read, all match their checksums")
     if clean:
-        notify(f"{study}: {counted(clean_study(opened), 'path')} deleted or made anew")
+        notify(f"{study}: {counted(clean_study(opened), 'path')} deleted")
     elif rest := find_rest(opened):
         notify(
             f"note: replaced scores, or what killed commands left: {', '.join(rest[:5])}"

@@ -22,7 +22,10 @@ FEW_TOPICS, FEW_RUNS = 25, 10
 
 
 def overview(study: Any) -> dict[str, Any]:
-    """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
+    """Return sizes, labels, results and doubts about them of all collections, as JSON values.
+
+    `headless`: folders whose head was deleted, or that a killed command began.
+    """
     collections = [
         {"name": name}
         | {fact: row.head.facts["cube"][fact] for fact in CUBE if fact in row.head.facts["cube"]}
@@ -30,7 +33,8 @@ def overview(study: Any) -> dict[str, Any]:
         | {"remarks": _doubts(row)}
         for name, row in study.rows().items()
     ]
-    return {"study": study.path, "collections": collections}
+    headless = {"headless": lacking} if (lacking := study.headless()) else {}
+    return {"study": study.path, "collections": collections, **headless}
 
 
 def _doubts(row: Row) -> list[str]:
@@ -38,8 +42,8 @@ def _doubts(row: Row) -> list[str]:
     remarks = {
         f"{kind}: {doubt}"
         for kind in row.contents()["results"]
-        for facts in row.current[kind]
-        for doubt in facts.attributes.get(names.DOUBTS, ())
+        for attributes in row.current[kind]
+        for doubt in attributes.get(names.DOUBTS, ())
     }
     return sorted(remarks)
 
@@ -66,6 +70,8 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         lines += [f"  {key:<8} {text}" for key, text in facts_of.items() if text]
         lines += [f"  warning  {doubt}" for doubt in row.get(names.DOUBTS, ())]
         lines += [] if row["rankings"] else ["  imported scores, no rankings"]
+    for name in facts.get("headless", ()):
+        lines.append(f"{name}: no head: deleted, or a killed command began it; not used")
     if facts["collections"]:
         done = any("leaderboard" in row["results"] for row in facts["collections"])
         command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scorecube.errors import BadStudy, CorruptStudy, visible
@@ -12,15 +11,8 @@ from scorecube.names import LEVEL
 from scorecube.storage import heads, results
 from scorecube.storage.blocks import BlockStore
 from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, latest_head
-from scorecube.storage.place import Place, at_once, moved
-from scorecube.storage.results import (
-    Facts,
-    Stored,
-    plan_options,
-    read_facts,
-    read_result,
-    results_in,
-)
+from scorecube.storage.place import Place
+from scorecube.storage.results import Stored, read_attributes, read_result
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,12 +24,12 @@ class Row(NamedTuple):
     """What a listing says of a collection.
 
     head: Its newest one, with facts of cube and rankings, and notes.
-    current: Records of the results of the stored scores, by analysis, latest last.
+    current: Attributes of the results of the stored scores, by analysis, latest last.
     outdated: Numbers of other results, by analysis.
     """
 
     head: Head
-    current: dict[str, list[Facts]]
+    current: dict[str, list[dict[str, Any]]]
     outdated: dict[str, int]
 
     def __str__(self) -> str:
@@ -72,11 +64,10 @@ class Collection:
     def head(self) -> Head:
         """What it is now."""
         head = latest_head(self.place, self.folder)
-        if head is not None and head.name == self.name:
-            return head
-        if not self.place.exists():
-            raise BadStudy(moved(self.place.name))
-        raise BadStudy(f"{self.place.name}: no collection {self.name!r} any more")
+        if head is None or head.name != self.name:
+            self.place.refuse_moved()
+            raise BadStudy(f"{self.place.name}: no collection {self.name!r} any more")
+        return head
 
     def _read(self, read: Callable[[Head], Value]) -> Value:
         """Read what a head names; again if another process has replaced it meanwhile."""
@@ -112,12 +103,11 @@ class Collection:
         """Return what a listing says of it, at its newest head."""
         row = Row(head or self.head, {}, {})
         for analysis in self.place.children(f"{self.folder}/{RESULTS}"):
-            current = self.current(analysis, row.head)
+            current, outdated = self.stored(analysis, row.head)
             if current:
-                row.current[analysis] = self._facts(current, row.head)
-            others = len(results_in(self.place, self._path(analysis))) - len(current)
-            if others:
-                row.outdated[analysis] = others
+                row.current[analysis] = self._attributes(current)
+            if outdated:
+                row.outdated[analysis] = len(outdated)
         return row
 
     def contents(self) -> dict[str, Any]:
@@ -127,29 +117,34 @@ class Collection:
     def _path(self, analysis: str) -> str:
         return f"{self.folder}/{RESULTS}/{analysis}"
 
-    def current(self, analysis: str, head: Head) -> list[Stored]:
-        """Return the results of the scores that are stored now, latest last."""
-        stored = results_in(self.place, self._path(analysis))
-        return [result for result in stored if result.version in head.contains]
+    def stored(self, analysis: str, head: Head | None = None) -> tuple[list[Stored], list[Stored]]:
+        """Return the results of the scores of a head, latest last, and those of others.
+
+        Raises CorruptStudy: A result of a head that is missing.
+        """
+        head, stored = head or self.head, results.results_in(self.place, self._path(analysis))
+        newest = max([result.head for result in stored], default=0)
+        if newest > head.number and newest > max(heads.head_numbers(self.place, self.folder)):
+            raise heads.corrupt(self.place, f"{self.folder}/head.{newest:05d}.json", "is missing")
+        current = [result for result in stored if result.version in head.contains]
+        return current, [result for result in stored if result not in current]
+
+    def _attributes(self, stored: list[Stored]) -> list[dict[str, Any]]:
+        return list(self.place.map(lambda result: read_attributes(self.place, result), stored))
 
     def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
         """Return the attributes of the results of the scores stored now, latest last."""
-        head = self.head
-        return [facts.attributes for facts in self._facts(self.current(analysis, head), head)]
-
-    def _facts(self, stored: Iterable[Stored], head: Head) -> list[Facts]:
-        read = partial(read_facts, self.place, newest=head.number)
-        return list(at_once(self.place.requests, read, stored))
+        return self._attributes(self.stored(analysis)[0])
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last."""
-        return [read_result(self.place, stored) for stored in self.current(analysis, self.head)]
+        return [read_result(self.place, stored) for stored in self.stored(analysis)[0]]
 
     def result(self, analysis: str) -> xr.Dataset:
         """Return the latest result of an analysis."""
-        if current := self.current(analysis, self.head):
+        current, outdated = self.stored(analysis)
+        if current:
             return read_result(self.place, current[-1])
-        outdated = self.place.children(self._path(analysis))
         why = " of the scores that are there now" if outdated else ""
         raise BadStudy(
             f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
@@ -158,12 +153,11 @@ class Collection:
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is stored, of the scores that are stored now."""
-        return any(stored.digest == digest for stored in self.current(analysis, self.head))
+        return any(stored.digest == digest for stored in self.stored(analysis)[0])
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
         """Return the result of a plan, or None."""
-        current = self.current(analysis, self.head)
-        found = (stored for stored in current if stored.digest == digest)
+        found = (stored for stored in self.stored(analysis)[0] if stored.digest == digest)
         return next((read_result(self.place, stored) for stored in found), None)
 
     def blocks(self, analysis: str, work: str) -> BlockStore:
@@ -189,15 +183,16 @@ class Collection:
         """Write scores, or further metrics and gain settings; see `Study.add`."""
         from scorecube.storage.cubes import facts_of_cube, merge_cubes
 
+        before = latest_head(self.place, self.folder)
         written: dict[str, xr.Dataset] = {}
 
         def change(head: Head) -> Head:
             written.clear()
             after = head
             if head.number and not replace:
-                before = heads.read_group(self.place, head, CUBE)
-                merged = merge_cubes(before, cube, f"{self.study.path}: collection {self.name!r}")
-                if not merged.identical(before):
+                there = heads.read_group(self.place, head, CUBE)
+                merged = merge_cubes(there, cube, f"{self.study.path}: collection {self.name!r}")
+                if not merged.identical(there):
                     written[CUBE] = merged
             else:
                 written[CUBE] = cube
@@ -205,24 +200,25 @@ class Collection:
             if rankings is not None and not after.rankings:
                 written[RANKINGS] = rankings
             for kind, dataset in written.items():
-                of_group = heads.write_group(self.place, self.folder, kind, dataset)
+                version, numbers = heads.write_group(self.place, self.folder, kind, dataset)
                 levels = {} if kind == CUBE else {"levels": dataset[LEVEL].values.tolist()}
-                after = after.with_group(kind, *of_group, levels or facts_of_cube(dataset))
+                told = (levels or facts_of_cube(dataset)) | numbers
+                after = after.with_group(kind, version, told)
             if replace and after.cube != head.cube:
                 after = dataclasses.replace(after, contains=(after.cube,))
             return dataclasses.replace(after, notes={**after.notes, **(facts or {})})
 
-        before = latest_head(self.place, self.folder)
         head = heads.commit(self.place, self.name, change)
         for kind, dataset in written.items():
-            if head.files[kind].keys() - set(self.place.keys(head.group(kind))):
+            n_files = len(heads.keys_of(self.place, head.group(kind)))
+            if n_files != head.facts[kind]["files"]:
                 # Another process cleaned up before the head was there.
                 heads.write_group(self.place, self.folder, kind, dataset)
         if before is not None and before.cube not in head.contains:
             self.place.delete(f"{self.folder}/{BLOCKS}")  # of other scores
 
     def write_result(self, values: xr.Dataset, version: str = "") -> None:
-        """Store a finished result; outdated results of the same options are removed.
+        """Store a finished result; results of the analysis of other scores are removed.
 
         values: With the provenance as attributes.
         version: Of the scores that it is of, see `Head.cube`; by default of those stored now.
@@ -230,25 +226,21 @@ class Collection:
             current.
         """
         head, analysis = self.head, values.attrs["analysis"]
-        folder, version = self._path(analysis), version or head.cube
-        before = results_in(self.place, folder)
-        results.write_result(self.place, folder, values, version, head)
-        for stored in before:
-            if stored.version in head.contains or stored.digest == values.attrs["digest"]:
-                continue
-            facts = read_facts(self.place, stored)
-            if plan_options(facts.attributes) == plan_options(values.attrs):
-                self.place.delete(stored.record)
-                self.place.delete(stored.archive)
-        if version not in self.head.contains:  # the study may have been moved, too
+        outdated = self.stored(analysis, head)[1]
+        results.write_result(
+            self.place, self._path(analysis), values, version or head.cube, head.number
+        )
+        if version and version not in self.head.contains:  # the study may have been moved, too
             raise BadStudy(
                 f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "
                 "so its result is not current; run the same command again"
             )
+        for stored in outdated:
+            self.place.delete(stored.path)
 
     def forget(self, analysis: str) -> int:
         """Delete the results and recorded blocks of an analysis; return the number of results."""
-        number = len(results_in(self.place, self._path(analysis)))
+        number = len(results.results_in(self.place, self._path(analysis)))
         for part in (RESULTS, BLOCKS):
             self.place.delete(f"{self.folder}/{part}/{analysis}")
         return number

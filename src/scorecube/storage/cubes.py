@@ -41,23 +41,14 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     anew = f"use {option('replace', True)} to start over"
     for dim in (names.RUN, names.TOPIC):
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):
-            raise BadStudy(
-                f"{what} exists with {old.sizes[dim]} {dim}s, and the new scores have "
-                f"{new.sizes[dim]} or other ones; {anew}, or another {option('name')}"
-            )
+            raise BadStudy(f"{what} has other {dim}s than the new scores; {anew}")
     try:
         merged = xr.merge([old, new], join="outer", compat="no_conflicts", combine_attrs="override")
     except (xr.MergeError, ValueError):
-        raise BadStudy(
-            f"{what} holds other scores, teams or groups for the same runs and topics; {anew}"
-        ) from None
+        raise BadStudy(f"{what} holds other scores, teams or groups; {anew}") from None
     missing = [int(cube[names.SCORE].isnull().sum()) for cube in (merged, old, new)]
     if missing[0] > missing[1] + missing[2]:
-        raise BadStudy(
-            f"{what} has gain settings {', '.join(schema.labels_of(old, names.GAIN))} for its "
-            "metrics; give new metrics the same gain settings, or new gain settings all its "
-            f"metrics, or {anew}"
-        )
+        raise BadStudy(f"{what} lacks gain settings of some metrics; {anew}")
     if names.HIGHER_IS_BETTER in merged.coords:  # of metrics without it, it is missing
         higher = merged[names.HIGHER_IS_BETTER].fillna(True).astype(bool)
         merged = merged.assign_coords({names.HIGHER_IS_BETTER: higher})

@@ -3,7 +3,7 @@
     study/NAME/head.00007.json            digests and facts of cube and rankings
               /cube-<digest>.zarr/        score[metric, gain, run, topic]; plain zarr, never changed
               /rankings-<digest>.zarr/    levels in rank order
-              /results/<analysis>/        an archive and a record for each result
+              /results/<analysis>/        an archive for each result
               /blocks/<analysis>/<work>/<start>-<stop>.npz
 
 A commit creates the head with the next number, which fails if another process was faster: then it
@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from scorecube.errors import BadStudy, CorruptStudy
-from scorecube.storage.place import Place, at_once
+from scorecube.storage.place import Place
 from scorecube.storage.sealed import decode_record, digest_of, encode_record
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ HEAD: Final = re.compile(r"head\.(\d{5,9})\.json", re.ASCII)
 CUBE, RANKINGS, RESULTS, BLOCKS = "cube", "rankings", "results", "blocks"
 """First parts of the names of what a folder holds."""
 GROUPS: Final = (CUBE, RANKINGS)
-MAX_BUFFERED_BYTES: Final = 2**26
-"""Larger cubes are encoded twice, for their digest and to be written, instead of kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,7 @@ class Head:
     name: Of the collection.
     cube, rankings: Digests in the names of their groups; empty for no rankings.
     contains: Versions of the cube whose scores are in it: results of these are current.
-    files: Digest of each file of `cube` and `rankings`, by its key below the group.
-    facts: JSON values that listings show of `cube` and `rankings`.
+    facts: JSON values that listings show of `cube` and `rankings`, with bytes and files.
     notes: JSON values of others.
     id: Random: two heads of the same content differ.
     """
@@ -59,7 +56,6 @@ class Head:
     cube: str = ""
     rankings: str = ""
     contains: tuple[str, ...] = ()
-    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
@@ -68,14 +64,11 @@ class Head:
         """Return the path of the group of the cube or of the rankings, below that of the study."""
         return f"{folder_of(self.name)}/{kind}-{getattr(self, kind)}.zarr"
 
-    def with_group(
-        self, kind: str, version: str, files: Mapping[str, str], facts: Mapping[str, Any]
-    ) -> Head:
+    def with_group(self, kind: str, version: str, facts: Mapping[str, Any]) -> Head:
         """Return a head with another cube, or other rankings."""
-        named: dict[str, Any] = {kind: version}
+        named: dict[str, Any] = {kind: version, "facts": {**self.facts, kind: facts}}
         if kind == CUBE:
             named["contains"] = tuple(dict.fromkeys([version, *self.contains]))
-        named["facts"], named["files"] = {**self.facts, kind: facts}, {**self.files, kind: files}
         return replace(self, **named)
 
 
@@ -101,9 +94,13 @@ def check_collection_name(name: str) -> None:
     if not fits or not name.strip() or any(unicodedata.category(sign) == "Cc" for sign in name):
         raise BadStudy(
             f"{name!r} cannot name a collection: it must not be blank, hold control characters or "
-            f"bytes that are not UTF-8, or be longer than {MAX_FOLDER_BYTES} bytes as the name of "
-            "a folder, where other letters than a to z take several"
+            f"bytes that are not UTF-8, or take more than {MAX_FOLDER_BYTES} bytes as a folder"
         )
+
+
+def head_numbers(place: Place, folder: str) -> list[int]:
+    """Return the numbers of all heads in a folder."""
+    return [int(match[1]) for match in map(HEAD.fullmatch, place.children(folder)) if match]
 
 
 def latest_head(place: Place, folder: str) -> Head | None:
@@ -116,19 +113,11 @@ def latest_head(place: Place, folder: str) -> Head | None:
     return read_head(place, folder, max(numbers)) if numbers else None
 
 
-def head_numbers(place: Place, folder: str) -> list[int]:
-    """Return the numbers of all heads in a folder."""
-    return [int(match[1]) for match in map(HEAD.fullmatch, place.children(folder)) if match]
-
-
 def read_head(place: Place, folder: str, number: int) -> Head:
     """Return a head that was listed (CorruptStudy if it is damaged, or of another folder)."""
     key = f"{folder}/head.{number:05d}.json"
-    content = place.read(key)
     try:
-        if content is None:
-            raise ValueError("is missing")
-        record = decode_record(content)
+        record = decode_record(place.read(key) or b"")
         head = Head(**{**record, "contains": tuple(record["contains"])})
         if not re.fullmatch("[0-9a-f]*", "".join([head.cube, head.rankings, *head.contains])):
             raise ValueError("names what is no digest")
@@ -139,12 +128,11 @@ def read_head(place: Place, folder: str, number: int) -> Head:
     return head
 
 
-def corrupt(place: Place, path: str, error: Exception) -> CorruptStudy:
+def corrupt(place: Place, path: str, reason: Any) -> CorruptStudy:
     """Return the error for a part of a study that is damaged."""
-    reason = (str(error) or type(error).__name__).splitlines()[0]
     return CorruptStudy(
-        f"{place.name}: {path}: {reason}; run scorecube verify to list all damage, and restore it "
-        "from a copy, or compute it again"
+        f"{place.name}: {path}: {reason or type(reason).__name__}; run scorecube verify to list "
+        "all damage, and restore it from a copy, or compute it again"
     )
 
 
@@ -170,25 +158,47 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
             return after
 
 
+def version_of(files: Iterable[tuple[str, bytes]]) -> str:
+    """Return the digest of the files of a group."""
+    return digest_of(str(sorted((key, digest_of(content)) for key, content in files)).encode(), 16)
+
+
 def write_group(
     place: Place, folder: str, kind: str, dataset: xr.Dataset
-) -> tuple[str, dict[str, str]]:
-    """Write the cube or the rankings of a collection; return version and digests of files.
+) -> tuple[str, dict[str, int]]:
+    """Write the cube or the rankings of a collection; return version, and numbers for the facts.
 
-    What a killed process left of the same group is written over with the same bytes.
+    Encoded twice, for the version and to be written, it may be larger than memory. What a killed
+    process left of the same group is written over with the same bytes.
     """
     from scorecube.storage.codec import encode
 
-    kept = dict(encode(dataset)).items() if dataset.nbytes <= MAX_BUFFERED_BYTES else None
-    files = {key: digest_of(content) for key, content in kept or encode(dataset)}
-    version = digest_of(str(sorted(files.items())).encode(), 16)
+    version = version_of(encode(dataset))
 
     def write(file: tuple[str, bytes]) -> None:
-        place.write(f"{folder}/{kind}-{version}.zarr/{file[0]}", file[1], synced="later")
+        place.write(f"{folder}/{kind}-{version}.zarr/{file[0]}", file[1], synced=False)
 
-    list(at_once(place.requests, write, kept or encode(dataset)))
+    n_files = sum(1 for _ in place.map(write, encode(dataset)))
     place.sync()
-    return version, files
+    return version, {"bytes": dataset.nbytes, "files": n_files}
+
+
+def keys_of(place: Place, path: str) -> list[str]:
+    """Return the files of a group; hidden ones are not of it, such as what is being written."""
+    return [key for key in place.keys(path) if not key.rpartition("/")[2].startswith(".")]
+
+
+def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a group, and what they hold."""
+    keys = keys_of(place, path)
+    contents = place.map(lambda key: place.read(f"{path}/{key}") or b"", keys)
+    yield from zip(keys, contents, strict=True)
+
+
+def check_group(place: Place, head: Head, kind: str) -> None:
+    """Read a group (CorruptStudy if a file of it is missing, changed, or not its own)."""
+    if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
+        raise corrupt(place, head.group(kind), "does not match its digest")
 
 
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
@@ -196,35 +206,20 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
 
     n_groups: How many are in use together: values of one that takes more than its share of
         `MAX_LOADED_BYTES` are read on use; 0 to read all.
-    Raises CorruptStudy: A file that is missing or does not match its digest.
+    Raises CorruptStudy: A file that is missing, or, where all are read, changed.
     """
     from scorecube.collection.schema import MAX_LOADED_BYTES
-    from scorecube.storage.codec import METADATA, decode, nbytes_of, open_lazily
+    from scorecube.storage.codec import decode, open_lazily
 
-    path, files = head.group(kind), head.files[kind]
-
-    def read(keys: Iterable[str]) -> dict[str, bytes]:
-        chosen = list(keys)
-        contents = at_once(
-            place.requests, lambda key: read_file(place, f"{path}/{key}", files[key]), chosen
-        )
-        return dict(zip(chosen, contents, strict=True))
-
-    metadata = read(key for key in files if key.rpartition("/")[2] == METADATA)
+    path, facts = head.group(kind), head.facts[kind]
     try:
-        if nbytes_of(metadata) * n_groups <= MAX_LOADED_BYTES:
-            return decode(metadata | read(files.keys() - metadata))
-        if missing := sorted(files.keys() - set(place.keys(path))):
-            raise ValueError(f"{missing[0]} is missing")
-        return open_lazily(place.array_store(path))
+        if facts["bytes"] * n_groups > MAX_LOADED_BYTES:
+            if len(keys_of(place, path)) != facts["files"]:
+                raise ValueError("a file is missing")
+            return open_lazily(place.array_store(path))
+        files = dict(files_of(place, path))
+        if version_of(files.items()) != getattr(head, kind):
+            raise ValueError("does not match its digest")
+        return decode(files)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise corrupt(place, path, error) from None
-
-
-def read_file(place: Place, path: str, digest: str) -> bytes:
-    """Return a file of a group (CorruptStudy if it is missing or changed)."""
-    content = place.read(path)
-    if content is None or digest_of(content) != digest:
-        reason = "is missing" if content is None else "does not match its digest"
-        raise corrupt(place, path, ValueError(reason))
-    return content

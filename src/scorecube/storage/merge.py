@@ -1,7 +1,7 @@
 """Merging studies: what one lacks of the others is copied.
 
-Three passes: verify all that the others hold; compare what is held under the same names; copy.
-Files never change, so a merge that was killed is continued by the same call.
+Three passes: verify all that the others hold; compare the scores that are held under the same
+names; copy. Files never change, so a merge that was killed is continued by the same call.
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from scorecube.errors import BadStudy, CorruptStudy, counted
+from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage.collection import Collection
-from scorecube.storage.heads import BLOCKS, GROUPS, RESULTS, Head, commit
-from scorecube.storage.place import at_once
-from scorecube.storage.results import Stored, read_result
+from scorecube.storage.heads import BLOCKS, GROUPS, RESULTS, Head, commit, keys_of
+from scorecube.storage.results import Stored
 from scorecube.storage.study import Study, open_study
 from scorecube.storage.verify import verify_study
-
-MOST = 20
-"""Most lines of a message on conflicts or damage."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +61,8 @@ def merge(
     Raises
     ------
     BadStudy
-        No study at a path, `out` among the parts, or conflicts: other scores of a collection with
-        the same name, other values of the same plan. Nothing was written.
+        No study at a path, `out` among the parts, or other scores of a collection with the same
+        name. Nothing was written.
     CorruptStudy
         Damage in a part; nothing was written.
 
@@ -84,19 +80,14 @@ def merge(
     """
     given = [parts] if isinstance(parts, str | os.PathLike) else list(parts)
     target, opened = open_study(out, mode="a"), [open_study(part) for part in given]
-    if not opened:
-        raise BadStudy(f"no studies to merge into {out}; name at least one", option="parts")
     if _real(target) in map(_real, opened):
         raise BadStudy(f"{out} is named as the study to merge into and as one of the parts")
-    damage = [f"{part.path}: {line}" for part in opened for line in verify_study(part)[1]]
-    if damage:
-        raise CorruptStudy(_listed("damaged place", "in the parts", damage))
+    for part in opened:
+        if damage := verify_study(part)[1]:
+            head = f"{part.path} is damaged, nothing was merged:"
+            raise CorruptStudy("\n  ".join([head, *damage]))
     collections = [study[name] for study in opened for name in study]
-    if conflicts := _conflicts(target, collections):
-        raise BadStudy(
-            f"{_listed('conflict', 'between studies', conflicts)}\n"
-            "leave out one of the studies, or store the collection under another name"
-        )
+    _refuse_conflicts(target, collections)
     target.prepare()
     counts = Counter[str]()
     for done, collection in enumerate(collections, 1):
@@ -109,39 +100,25 @@ def _real(study: Study) -> str:
     return study.path if "://" in study.path else os.path.realpath(study.path)
 
 
-def _listed(noun: str, where: str, lines: Sequence[str]) -> str:
-    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
-    below = "".join(f"\n  {line}" for line in [*lines[:MOST], *more])
-    return f"{counted(len(lines), noun)} {where}, nothing was merged:{below}"
-
-
-def _conflicts(target: Study, collections: Sequence[Collection]) -> list[str]:
-    """Return a line for each thing that two studies hold under one name, and that differs."""
-    first, lines = {name: target[name] for name in target}, list[str]()
+def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:
+    """Refuse collections whose scores differ from those of another with the same name."""
+    first = {name: target[name] for name in target}
     for collection in collections:
         other = first.setdefault(collection.name, collection)
-        where = f"in {collection.study.path} differ from those in {other.study.path}"
         mine, theirs = other.head, collection.head
         related = mine.cube in theirs.contains or theirs.cube in mine.contains
         if not related and not other.cube.equals(collection.cube):
-            lines.append(f"{collection.name}: scores {where}")
-            continue
-        results, others = _results(other), _results(collection)
-        for path in sorted(results.keys() & others.keys()):
-            mine_is, theirs_is = results[path], others[path]
-            if other.place.read(mine_is.archive) == collection.place.read(theirs_is.archive):
-                continue
-            one = read_result(other.place, mine_is)
-            if not one.equals(read_result(collection.place, theirs_is)):
-                lines.append(f"{collection.name}: values of {path} {where}")
-    return lines
+            raise BadStudy(
+                f"{collection.name}: scores in {collection.study.path} differ from those in "
+                f"{other.study.path}; nothing was merged: leave out one of the studies, or store "
+                "the collection under another name"
+            )
 
 
 def _results(collection: Collection) -> dict[str, Stored]:
     """Return the results of the scores that are stored now, by analysis and digest of the plan."""
-    head, folder = collection.head, f"{collection.folder}/{RESULTS}"
-    analyses = collection.place.children(folder)
-    current = (stored for name in analyses for stored in collection.current(name, head))
+    analyses = collection.place.children(f"{collection.folder}/{RESULTS}")
+    current = (stored for name in analyses for stored in collection.stored(name)[0])
     return {f"{stored.folder}/{stored.digest}": stored for stored in current}
 
 
@@ -149,11 +126,11 @@ def _copy(own: Collection, source: Collection) -> dict[str, int]:
     """Copy what a collection lacks of another; return numbers by the fields of `Merged`."""
     theirs, number = source.head, 0
 
-    def write(path: str) -> None:
-        own.place.write(path, source.place.read(path) or b"", synced="later")
+    def copy(paths: Iterable[tuple[str, str]]) -> None:
+        def write(path: tuple[str, str]) -> None:
+            own.place.write(path[1], source.place.read(path[0]) or b"", synced=False)
 
-    def copy(paths: Iterable[str]) -> None:
-        list(at_once(own.place.requests, write, paths))
+        list(own.place.map(write, paths))
         own.place.sync()
 
     def change(head: Head) -> Head:
@@ -161,10 +138,10 @@ def _copy(own: Collection, source: Collection) -> dict[str, int]:
         number = head.number
         newer = not number or (theirs.cube != head.cube and head.cube in theirs.contains)
         for kind in GROUPS:
-            version = getattr(theirs, kind)
+            version, group = getattr(theirs, kind), theirs.group(kind)
             if version and (newer or not getattr(head, kind)):
-                copy(f"{theirs.group(kind)}/{key}" for key in theirs.files[kind])
-                head = head.with_group(kind, version, theirs.files[kind], theirs.facts[kind])
+                copy((f"{group}/{key}",) * 2 for key in keys_of(source.place, group))
+                head = head.with_group(kind, version, theirs.facts[kind])
         contains = dict.fromkeys([head.cube, *head.contains, *theirs.contains])
         notes = {**theirs.notes, **head.notes}
         return replace(head, contains=tuple(contains), notes=notes)
@@ -172,10 +149,10 @@ def _copy(own: Collection, source: Collection) -> dict[str, int]:
     after = commit(own.place, source.name, change)
     mine, others = _results(own), _results(source)
     missing = [stored for path, stored in others.items() if path not in mine]
-    copy(stored.archive for stored in missing)
-    copy(stored.record for stored in missing)
-    keys = [set(part.place.keys(f"{part.folder}/{BLOCKS}")) for part in (source, own)]
-    copy(f"{source.folder}/{BLOCKS}/{key}" for key in keys[0] - keys[1])
+    # The witness of a head of theirs is one of ours.
+    copy((stored.path, stored._replace(head=after.number).path) for stored in missing)
+    blocks = [set(part.place.keys(f"{part.folder}/{BLOCKS}")) for part in (source, own)]
+    copy((f"{source.folder}/{BLOCKS}/{key}",) * 2 for key in blocks[0] - blocks[1])
     changed = after.number != number or missing
     kind = "new" if not number else "extended" if changed else "unchanged"
     return {kind: 1, "results": len(missing)}

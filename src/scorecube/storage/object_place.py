@@ -8,21 +8,23 @@ role of the machine.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
 from obstore.store import from_url
 
 from scorecube.errors import BadStudy, StoreFailed
-from scorecube.storage.place import PARTIAL, Place
+from scorecube.storage.place import PARTIAL, Item, Place, Value
 
 MISSING = (FileNotFoundError, NotFoundError)
 THERE = (AlreadyExistsError, PreconditionError)
-MOST_CHARACTERS = 300
-"""Of a store's response, in a message."""
+REQUESTS: Final = 32
+"""At a time."""
 
 
 class ObjectPrefix(Place):
@@ -31,15 +33,11 @@ class ObjectPrefix(Place):
     url: E.g. ``s3://bucket/prefix``.
     """
 
-    requests = 32
-
     def __init__(self, url: str) -> None:
         super().__init__(url.rstrip("/"))
         bucket, _, prefix = self.name.partition("://")[2].partition("/")
         if not bucket or not prefix:
-            raise BadStudy(
-                f"{url}: a study needs a prefix of its own in a bucket: give scheme://bucket/prefix"
-            )
+            raise BadStudy(f"{url}: a study needs a prefix in a bucket: scheme://bucket/prefix")
         self._store = self._ask(from_url, self.name)
         self._refuses = False
         """Whether the store was seen to refuse to create an object twice."""
@@ -53,10 +51,9 @@ class ObjectPrefix(Place):
                 raise
             response = " ".join(str(error).partition("\n\nDebug source")[0].split())
             raise StoreFailed(
-                f"{self.name}: the store fails or refuses: {response[:MOST_CHARACTERS]}; check the "
-                "name of the bucket, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and "
-                "AWS_SESSION_TOKEN), that they allow listing, reading and writing, AWS_REGION and "
-                "AWS_ENDPOINT_URL. Recorded blocks are kept; rerun the same command to resume"
+                f"{self.name}: the store fails or refuses: {response[:300]}; check the bucket, "
+                "credentials (AWS_ACCESS_KEY_ID and others), AWS_REGION and AWS_ENDPOINT_URL; "
+                "recorded blocks are kept"
             ) from None
 
     def exists(self) -> bool:
@@ -65,6 +62,9 @@ class ObjectPrefix(Place):
         return any(self._ask(lambda: next(iter(obstore.list(store, chunk_size=1)), [])))
 
     def make(self) -> None:
+        return
+
+    def refuse_moved(self) -> None:
         return
 
     def read(self, key: str) -> bytes | None:
@@ -96,7 +96,7 @@ class ObjectPrefix(Place):
                 "overwrite each other; use another store, or a newer version of its server"
             )
 
-    def write(self, key: str, content: bytes, *, synced: str = "name") -> None:  # noqa: ARG002
+    def write(self, key: str, content: bytes, *, synced: bool = True) -> None:  # noqa: ARG002
         self._ask(obstore.put, self._store, key, content)
 
     def sync(self) -> None:
@@ -133,3 +133,9 @@ class ObjectPrefix(Place):
         from zarr.storage import ObjectStore
 
         return ObjectStore(self._ask(from_url, f"{self.name}/{path}"), read_only=True)
+
+    def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
+        left = iter(items)
+        with ThreadPoolExecutor(REQUESTS, thread_name_prefix="requests") as threads:
+            while batch := list(islice(left, REQUESTS)):
+                yield from threads.map(function, batch)

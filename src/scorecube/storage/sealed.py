@@ -1,4 +1,4 @@
-"""Files that carry their own digest: JSON records, and zip archives of arrays.
+"""Files that carry their own digest: JSON records, and zip archives.
 
 The comment of an archive is the SHA-256 of all bytes before it, names and directory included.
 Members are stored, not compressed, so that no archive is larger inside than outside.
@@ -46,7 +46,7 @@ def decode_record(content: bytes) -> dict[str, Any]:
 
 
 def pack(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return an archive of files with names; one member and the archive are in memory.
+    """Return an archive of files with names.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def pack(members: Iterable[tuple[str, bytes]]) -> bytes:
         for name, content in members:
             archive.writestr(zipfile.ZipInfo(name), content)
         archive.comment = bytes(SEAL_BYTES)
-    with buffer.getbuffer() as view:
-        view[-SEAL_BYTES:] = digest_of(view[:-SEAL_BYTES], SEAL_BYTES).encode()
-    return buffer.getvalue()
+    content = buffer.getvalue()[:-SEAL_BYTES]
+    return content + digest_of(content, SEAL_BYTES).encode()
 
 
 def unpack(content: bytes, *names: str) -> dict[str, bytes]:
     """Return the files of `pack`, all or some; ValueError for another digest."""
-    if digest_of(memoryview(content)[:-SEAL_BYTES], SEAL_BYTES) != seal_of(content):
+    body = memoryview(content)[:-SEAL_BYTES]
+    if digest_of(body, SEAL_BYTES).encode() != content[-SEAL_BYTES:]:
         raise ValueError("does not match its digest")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -74,8 +74,3 @@ def unpack(content: bytes, *names: str) -> dict[str, bytes]:
             return {name: archive.read(name) for name in names or archive.namelist()}
     except zipfile.BadZipFile as error:
         raise ValueError(f"cannot be read: {error}") from None
-
-
-def seal_of(archive: bytes) -> str:
-    """Return the digest that an archive carries."""
-    return archive[-SEAL_BYTES:].decode("ascii", "replace")

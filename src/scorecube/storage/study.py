@@ -8,28 +8,27 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted, nearest, visible
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted, visible
 from scorecube.storage.collection import Collection, Row
 from scorecube.storage.heads import (
     BLOCKS,
+    CUBE,
     GROUPS,
-    MAX_BUFFERED_BYTES,
     RESULTS,
     Head,
     check_collection_name,
+    corrupt,
     folder_of,
     head_numbers,
     latest_head,
 )
-from scorecube.storage.place import Place, at_once
+from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
     import xarray as xr
 
 SCHEMES: Final = ("s3", "gs", "az")
 """Object stores that support listing and conditional writes."""
-MOST: Final = 50
-"""Collections that are listed."""
 BEGINNINGS: Final = ("head.", *(f"{kind}-" for kind in GROUPS), RESULTS, BLOCKS)
 """Of the names of what the folder of a collection holds."""
 
@@ -41,14 +40,11 @@ def open_place(path: str | os.PathLike[str]) -> Place:
     if scheme is None:
         return Place(text)
     if scheme[1] not in SCHEMES:
-        known = ", ".join(f"{name}://bucket/prefix" for name in SCHEMES)
-        raise BadStudy(f"{text}: studies are directories or at {known}")
+        raise BadStudy(f"{text}: studies are directories, or at s3://, gs:// or az://")
     try:
         from scorecube.storage.object_place import ObjectPrefix
-    except ModuleNotFoundError as error:
-        raise BadStudy(
-            f"{text}: object stores need {error.name}, which is not installed: pip install obstore"
-        ) from None
+    except ModuleNotFoundError:
+        raise BadStudy(f"{text}: object stores need obstore: pip install obstore") from None
     return ObjectPrefix(text)
 
 
@@ -92,12 +88,11 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     if mode not in ("r", "a"):
         raise BadStudy(f"mode {mode!r} is not 'r' or 'a'")
     place = open_place(path)
-    folders = place.children("") if place.exists() else []
+    folders = place.children("")
     is_new = not any(head_numbers(place, folder) for folder in folders)
     if is_new and mode == "r":
-        lacks = "" if place.exists() else ", no such folder"
         raise BadStudy(
-            f"{place.name}: no study there{lacks}; make one with: scorecube evaluate {place.name} "
+            f"{place.name}: no study there; make one with: scorecube evaluate {place.name} "
             "--name NAME --runs ... --qrels ..."
         )
     if is_new and not all(_is_begun(place, folder) for folder in folders):
@@ -134,9 +129,8 @@ class Study:
             rows = [str(row) for row in self.rows().values()]
         except ScorecubeError as error:
             return visible(f"{self.path}: {error}")
-        more = [f"and {len(rows) - MOST:,} more"] if len(rows) > MOST else []
-        lines = [f"{self.path}: {counted(len(rows), 'collection')}", *rows[:MOST], *more]
-        return "\n".join(map(visible, lines))
+        head = f"{self.path}: {counted(len(rows), 'collection')}"
+        return "\n".join(map(visible, [head, *rows]))
 
     def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
         """Another process opens the same study."""
@@ -145,14 +139,32 @@ class Study:
     def folders(self) -> dict[str, Head | CorruptStudy]:
         """Return the newest head of each collection, or the error if it is damaged, by folder."""
 
-        def read(folder: str) -> tuple[str, Head | CorruptStudy | None]:
+        def read(folder: str) -> Head | CorruptStudy | None:
             try:
-                return folder, latest_head(self.place, folder)
+                head = latest_head(self.place, folder)
             except CorruptStudy as error:
-                return folder, error
+                return error
+            if head is None and self._is_headless(folder, (RESULTS, BLOCKS)):
+                return corrupt(self.place, folder, "its heads are missing")
+            return head
 
-        found = at_once(self.place.requests, read, self.place.children(""))
-        return {folder: head for folder, head in found if head is not None}
+        folders = self.place.children("")
+        heads = zip(folders, self.place.map(read, folders), strict=True)
+        return {folder: head for folder, head in heads if head is not None}
+
+    def headless(self) -> list[str]:
+        """Return the names of folders with a cube and no head.
+
+        A killed process began them, or their only head was deleted; none can tell.
+        """
+        others = set(self.place.children("")) - self.folders().keys()
+        return sorted(unquote(folder) for folder in others if self._is_headless(folder))
+
+    def _is_headless(self, folder: str, beside: tuple[str, ...] = ()) -> bool:
+        """Whether a folder has a cube, and one of some others if any are named."""
+        inner = self.place.children(folder)
+        is_cube = any(name.startswith(f"{CUBE}-") for name in inner)
+        return is_cube and (not beside or bool({*beside} & {*inner}))
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
@@ -170,7 +182,7 @@ class Study:
 
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
-            known = nearest(name, list(self)) or "none yet"
+            known = ", ".join(self) or "none yet"
             raise BadStudy(f"{self.path}: no collection {name!r}; it has: {known}")
         return Collection(self, name)
 
@@ -185,7 +197,7 @@ class Study:
                 raise head
             return Collection(self, head.name).row(head)
 
-        rows = at_once(self.place.requests, read, self.folders().values())
+        rows = self.place.map(read, self.folders().values())
         return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:
@@ -210,7 +222,7 @@ class Study:
             on use, as `simulated` makes them, are made and written part by part.
         rankings: Levels in rank order, if known.
         replace: Replace the scores and rankings that are stored under the name. Results of other
-            scores are kept as outdated until they are computed again.
+            scores are kept as outdated until the analysis is run again.
         facts: JSON values to note.
         Raises BadStudy: The collection exists with other runs, topics or scores.
         """
@@ -221,10 +233,8 @@ class Study:
         schema.check(cube, schema.CUBE, "the cube")
         check_collection_name(name)
         if not self.writable:
-            raise BadStudy(
-                f"{self.path} was opened for reading; open it with mode='a' to add to it"
-            )
-        if cube.nbytes <= MAX_BUFFERED_BYTES:
+            raise BadStudy(f"{self.path} was opened for reading; add to it with mode='a'")
+        if cube.nbytes <= schema.MAX_LOADED_BYTES:
             cube = cube.compute()
         self.prepare()
         Collection(self, name).add(cube, rankings, replace=replace, facts=facts)

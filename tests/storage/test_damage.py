@@ -86,7 +86,7 @@ def shown(path: Path) -> dict[str, Any]:
 
 def differences(found: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
     """Yield what is shown and differs, but for collections that `info` names as without a head."""
-    lacking = (found["info"] or {}).get("headless", [])
+    lacking = found["info"]["headless"] if found["info"] else []
     for name, value in found.items():
         other = expected[name]
         if isinstance(value, pd.DataFrame):

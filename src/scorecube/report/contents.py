@@ -22,10 +22,7 @@ FEW_TOPICS, FEW_RUNS = 25, 10
 
 
 def overview(study: Any) -> dict[str, Any]:
-    """Return sizes, labels, results and doubts about them of all collections, as JSON values.
-
-    `headless`: folders whose head was deleted, or that a killed command began.
-    """
+    """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
     collections = [
         {"name": name}
         | {fact: row.head.facts["cube"][fact] for fact in CUBE if fact in row.head.facts["cube"]}
@@ -33,8 +30,7 @@ def overview(study: Any) -> dict[str, Any]:
         | {"remarks": _doubts(row)}
         for name, row in study.rows().items()
     ]
-    headless = {"headless": lacking} if (lacking := study.headless()) else {}
-    return {"study": study.path, "collections": collections, **headless}
+    return {"study": study.path, "collections": collections, "headless": study.headless()}
 
 
 def _doubts(row: Row) -> list[str]:
@@ -70,8 +66,7 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         lines += [f"  {key:<8} {text}" for key, text in facts_of.items() if text]
         lines += [f"  warning  {doubt}" for doubt in row.get(names.DOUBTS, ())]
         lines += [] if row["rankings"] else ["  imported scores, no rankings"]
-    for name in facts.get("headless", ()):
-        lines.append(f"{name}: no head: deleted, or a killed command began it; not used")
+    lines += [f"{name}: no head: deleted, or begun and killed" for name in facts["headless"]]
     if facts["collections"]:
         done = any("leaderboard" in row["results"] for row in facts["collections"])
         command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"

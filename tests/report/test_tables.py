@@ -51,11 +51,11 @@ def result() -> xr.Dataset:
 
 
 def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
-    table = Table("metric gain -size trial", "metric size trial mean=tau tau_of_trial sampling")
+    table = Table("metric gain size trial", "metric size trial mean=tau tau_of_trial sampling")
     expected = []
     for i, metric in enumerate(result["metric"].values):
         for j in range(result.sizes["gain"]):
-            for k in reversed(range(3)):
+            for k in range(3):
                 at = result.isel(metric=i, gain=j, size=k)
                 for trial in range(7):
                     values = float(at["tau"]), float(at["tau_of_trial"][trial]), "disjoint"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scorecube import names
-from scorecube.errors import CONTROL, counted, visible
+from scorecube.errors import counted, visible
 
 if TYPE_CHECKING:
     from scorecube.storage import Row
@@ -90,8 +90,5 @@ def warnings_of(facts: Mapping[str, Any]) -> list[str]:
 
 
 def as_json(value: Any) -> str:
-    """Return JSON in which control characters stand as escapes."""
-    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    return CONTROL.sub(
-        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text
-    )
+    """Return JSON in ASCII, in which control characters stand as escapes."""
+    return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f")

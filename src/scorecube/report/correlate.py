@@ -125,5 +125,4 @@ VIEW = View(
     answers={AGREEMENT: answers},
     title=title,
     figure=figure,
-    reads="Means of the runs in the order of the first metric, with swops.",
 )

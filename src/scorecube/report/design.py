@@ -169,7 +169,6 @@ DESIGN = View(
     answers={TOPICS: answers},
     title=title,
     figure=size_curves,
-    reads="Number of topics by difference to be detected.",
     compute=lambda cube: design_of_cube(cube, "drop"),
     page_result=page_design,
 )

@@ -98,6 +98,5 @@ VIEW = View(
     answers={JUDGES: answers},
     title=title,
     figure=tau_by_judge,
-    reads="Tau of each judge with the truth; lines are limits of the tau of as many other topics.",
     by_metric=True,
 )

@@ -21,15 +21,6 @@ BETTER, WORSE = "†", "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 
 
-def joint_legend(attrs: Mapping[str, Any]) -> str:
-    """Return what limits and rank sets are about, and which hold together."""
-    percent = f"{100 * (1 - attrs['alpha']):g}%"
-    return (
-        f"{percent} limits for other topics like these, each run by itself, the leader's for "
-        f"whichever run leads; simultaneous {percent} rank sets"
-    )
-
-
 RUNS = Table(
     "metric gain run",
     "metric gain rank run team mean~ rank_low rank_high groups leads "
@@ -37,7 +28,6 @@ RUNS = Table(
     sort="rank",
     within=2,
     brief="metric=label rank run team mean=mean~ could_be_rank=rank_low,rank_high",
-    legend=joint_legend,
 )
 """Runs, best first: limits of the mean, rank set, and groups of runs that are not separated."""
 MARKS = replace(RUNS, columns="metric gain rank run mean better? worse?")
@@ -177,7 +167,6 @@ VIEW = View(
     answers={LEADERBOARD: answers},
     title=title,
     figure=figure,
-    reads="Points with limits; bars are rank sets.",
     by_metric=True,
 )
 BOARD = replace(

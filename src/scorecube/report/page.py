@@ -28,7 +28,7 @@ from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
 from scorecube.report.figures import draw
 from scorecube.report.page_parts import picture
-from scorecube.report.papers import reference_keys, references, short_reference, software
+from scorecube.report.papers import reference_keys, references, software
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
 from scorecube.report.tables import COLLECTION, combine
 from scorecube.report.views import (
@@ -161,15 +161,10 @@ def write_page(
 
 
 def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
-    """Yield analyses with what loads the latest result of their options, or computes one."""
+    """Yield analyses with what loads their newest result, or computes one."""
     collection = study[name]
     for kind in collection.contents()["results"]:
-        latest = {
-            json.dumps(options_of_result(attrs), sort_keys=True): str(attrs["digest"])
-            for attrs in collection.result_attributes(kind)
-        }
-        for digest in latest.values():
-            yield kind, partial(collection.find_result, kind, digest)
+        yield kind, partial(collection.result, kind)
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
             yield kind, partial(lambda make: make(collection.cube, name), compute)
@@ -224,7 +219,7 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
-    environment.filters |= {"counted": counted, "reference": short_reference, "brief": brief}
+    environment.filters |= {"counted": counted, "brief": brief}
     text = environment.get_template("page.html").render(
         name=title,
         study=study,

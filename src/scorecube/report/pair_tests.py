@@ -43,11 +43,6 @@ def family(attrs: Mapping[str, Any]) -> str:
     return f"all {compared} of a metric together"
 
 
-def legend(attrs: Mapping[str, Any]) -> str:
-    """Return what p-values and limits of pairs are about, for captions."""
-    return f"Differences: first minus second run, 95% limits; p-values: {family(attrs)}"
-
-
 POWER = Table(
     "metric gain alpha",
     f"metric gain test alpha {COUNTS}",
@@ -56,7 +51,7 @@ POWER = Table(
     at=LARGEST,
 )
 """Discriminative power, best first (Sakai 2007, Tables 4 and 6)."""
-PAIRS = Table("metric gain pair", f"metric gain {PAIR}", brief=BRIEF_PAIR, legend=legend)
+PAIRS = Table("metric gain pair", f"metric gain {PAIR}", brief=BRIEF_PAIR)
 """Every pair of runs: difference with 95 % limits, effect sizes, and p-values."""
 PAIRED = {
     "power": replace(
@@ -67,7 +62,6 @@ PAIRED = {
         f"metric gain {PAIR} p_equivalence?=equivalence_p_value verdict?=verdict_on_pair",
         part=at_largest_alpha,
         brief=f"test {BRIEF_PAIR}",
-        legend=legend,
     ),
 }
 
@@ -193,7 +187,6 @@ VIEWS = {
         answers={DISCRIMINATION: separated},
         title=title,
         figure=p_value_curves,
-        reads="Sorted p-values: the lower a curve, the more pairs a metric separates.",
         overview=power_bars,
     )
     for name, (heading, about) in TESTS.items()

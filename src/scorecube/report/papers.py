@@ -26,7 +26,6 @@ FORMATS = ("latex", "markdown")
 COMPUTED = {"design": ("sakai2016",), "wcw": ("sakai2017",)}
 """References of what is computed from scores and is no stored analysis."""
 ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)
-FIELD = re.compile(r"\b(author|year) = \{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
 def latex(
@@ -158,20 +157,6 @@ def reference_keys(analysis: str) -> tuple[str, ...]:
     """Return the keys of the references of an analysis."""
     entries = {entry.name: entry.references for entry in registry.entries()}
     return entries.get(analysis, COMPUTED.get(analysis, ()))
-
-
-def short_reference(key: str) -> str:
-    """Return a reference as in a text: names and year.
-
-    Examples
-    --------
-    >>> short_reference("smucker2007"), short_reference("sakaishang2016")
-    ('Smucker et al. 2007', 'Sakai and Shang 2016')
-    """
-    fields: dict[str, str] = dict(FIELD.findall(references()[key]))
-    authors = [re.sub(r"[{}\\']", "", who).split()[-1] for who in fields["author"].split(" and ")]
-    who = " and ".join(authors) if len(authors) < 3 else f"{authors[0]} et al."
-    return f"{who} {fields['year']}"
 
 
 def software() -> str:

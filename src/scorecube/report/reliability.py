@@ -106,5 +106,4 @@ VIEW = View(
     chapter=TOPICS,
     title=title,
     figure=reliability_curves,
-    reads="Bands are 95% limits over topics, lines the targets and the topics at hand.",
 )

@@ -18,7 +18,7 @@ from scorecube.report.views import DIFFERENCE, Answer, Question, View
 ERRORS = Question("How often do samples of topics disagree?", "How many errors?", ("stability",))
 
 RATES = Table(
-    "metric gain -size fuzziness",
+    "metric gain size fuzziness",
     "metric gain fuzziness error_rate ties trials size sampling",
     sort="fuzziness -size error_rate",
     brief="metric=label error_rate ties topics=size fuzziness",
@@ -79,5 +79,4 @@ VIEW = View(
     chapter=DIFFERENCE,
     title=title,
     figure=errors_and_ties,
-    reads="Fewer ties (left) and fewer errors (low) are better.",
 )

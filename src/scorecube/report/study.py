@@ -62,8 +62,13 @@ def collect_table(
         raise _without_results(study, analysis)
     if table.source == "result":
         table = view.find_table(name, sources)
-    for source in _with_metrics(sources, metrics):
-        frame = table.frame(source)
+    labels = [labels_of(source, names.METRIC) for source in sources if names.METRIC in source.dims]
+    chosen = None if metrics is None else chosen_metrics(metrics, [*chain(*labels)])
+    for source in sources:  # of which some may lack some metrics
+        present = chosen and [name for name in chosen if name in labels_of(source, names.METRIC)]
+        if present == []:
+            continue
+        frame = table.frame(of_metrics(source, present))
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
         frames.append(frame)
@@ -77,20 +82,6 @@ def collect_table(
             f"different options; {option('all', True)} takes all results"
         )
     return means
-
-
-def _with_metrics(
-    sources: Sequence[xr.Dataset], metrics: Sequence[Any] | None
-) -> Iterator[xr.Dataset]:
-    """Yield the parts of results about some metrics, of which each result may lack some."""
-    if metrics is None or any(names.METRIC not in source.dims for source in sources):
-        yield from (of_metrics(source, metrics) for source in sources)
-        return
-    known = [labels_of(source, names.METRIC) for source in sources]
-    chosen = chosen_metrics(metrics, list(dict.fromkeys(chain(*known))))
-    for source, labels in zip(sources, known, strict=True):
-        if present := [metric for metric in chosen if metric in labels]:
-            yield of_metrics(source, present)
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:

@@ -19,7 +19,7 @@ SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one."""
 STRICTEST = {names.CONFIDENCE: np.inf, names.SIZE: np.inf}
 SENSITIVITY = Table(
-    "metric gain -size confidence",
+    "metric gain size confidence",
     "metric gain confidence required_difference max_performance relative_difference share trials "
     "size sampling max_difference support required_low required_high share_low share_high "
     "share_behind~ required_difference_smooth required_suffix open_bin",
@@ -30,12 +30,12 @@ SENSITIVITY = Table(
 )
 """Required differences, by the share of comparisons that have them (Sakai 2005, Tables 1-4)."""
 RATES = Table(
-    "metric gain -size bin",
+    "metric gain size bin",
     "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size",
 )
 """Swap rate of every bin (Sakai 2005, Figures 2-4), with 95 % limits over trials."""
 HALVES = Table(
-    "metric gain -size", "metric gain size tau tau_low tau_high trials sampling", sort="-size -tau"
+    "metric gain size", "metric gain size tau tau_low tau_high trials sampling", sort="-size -tau"
 )
 """Mean of Kendall's tau between the rankings by both samples, with limits over topics."""
 OVERLAP = Table("size", "size sampling unique common")
@@ -145,7 +145,5 @@ VIEW = View(
     answers={DISCRIMINATION: shares, DIFFERENCE: differences},
     title=title,
     figure=swap_rates,
-    reads="Bands are 95% limits over trials, of bins with 0.1% of the comparisons or more; gaps "
-    "are empty bins, or rates of 0.",
     overview=sensitivity_bars,
 )

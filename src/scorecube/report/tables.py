@@ -32,8 +32,7 @@ WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 class Table:
     """A table with one row for each position along some dims of a result.
 
-    dims: In the order of the rows, the last fastest, separated by spaces; from the last position
-        on for a dim behind a minus sign.
+    dims: In the order of the rows, the last fastest, separated by spaces.
     columns: Names separated by spaces, behind the collection unless it is named among them: of a
         dim, a variable or an attribute; or a name of its own and that of the quantity, as in
         ``runs=top_runs``, perhaps at a label of a dim that the table does not have, as in
@@ -76,7 +75,7 @@ class Table:
 
     def rows(self, result: xr.Dataset) -> int:
         """Return the number of rows, or a little more, without making them."""
-        return math.prod(result.sizes.get(dim.lstrip("-"), 1) for dim in self.dims.split())
+        return math.prod(result.sizes.get(dim, 1) for dim in self.dims.split())
 
     def frame(self, source: xr.Dataset) -> pd.DataFrame:
         """Return the table of a result, a cube or rankings; its columns keep their `TRAITS`."""
@@ -92,13 +91,11 @@ class Table:
 
     def _declared(self, result: xr.Dataset) -> tuple[pd.DataFrame, dict[str, str]]:
         """Return the rows, and the quantity of each column."""
-        dims = self.dims.replace("-", "").split()
+        dims = self.dims.split()
         if names.TOPIC in dims and names.TOPIC in result.coords:
             topics = labels_of(result, names.TOPIC)
             places = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
             result = result.isel(topic=places)
-        backwards = [dim[1:] for dim in self.dims.split() if dim[0] == "-"]
-        result = result.isel(dict.fromkeys(backwards, slice(None, None, -1)))
         sources = dict(_expanded(self.columns, result))
         values = {name: _column(result, source, dims) for name, source in sources.items()}
         values = {name: array for name, array in values.items() if array is not None}
@@ -247,10 +244,9 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Rows belong together where their texts and conditions are equal; limits, test statistics and
     p-values have no mean. A number that is missing in one collection is missing in the mean.
     """
-    roles = trait(frame, "role")
+    roles, count = trait(frame, "role"), frame[COLLECTION].nunique()
     numbers = {*frame.select_dtypes("number").columns}
-    flags = {*frame.select_dtypes("bool").columns}
-    frame = frame[[n for n in frame if roles.get(str(n)) not in WITHOUT_MEAN and n not in flags]]
+    frame = frame[[name for name in frame if roles.get(str(name)) not in WITHOUT_MEAN]]
     keys = [
         name
         for name in frame.columns.drop(COLLECTION)
@@ -258,18 +254,14 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     ]
     if names.N_TOPICS in frame and frame.duplicated([COLLECTION, *keys]).any():
         keys.append(names.N_TOPICS)
-    count = frame[COLLECTION].nunique()
-    by: Any = keys or np.zeros(len(frame))
-    groups = frame.groupby(by, sort=False, dropna=False)
-    complete = frame[groups[COLLECTION].transform("nunique") == count]
-    by = keys or np.zeros(len(complete))
-    parts = complete.groupby(by, sort=False, dropna=False)[
-        [*frame.columns.drop([COLLECTION, *keys])]
-    ]
-    means = parts.mean().where(parts.count().eq(parts.size(), axis=0)).reset_index()
-    means[COLLECTION] = f"mean of {count}"
-    means.attrs = frame.attrs
-    return means[list(frame.columns)]
+    means = []
+    for _, rows in frame.groupby(keys or names.COLLECTION, sort=False, dropna=False):
+        if rows[COLLECTION].nunique() == count:
+            of_numbers = rows.drop(columns=[COLLECTION, *keys]).mean(skipna=False)
+            means.append(rows.iloc[[0]].assign(**{COLLECTION: f"mean of {count}"}, **of_numbers))
+    table = pd.concat(means, ignore_index=True) if means else frame.head(0)
+    table.attrs = frame.attrs
+    return table
 
 
 def values(result: xr.Dataset) -> pd.DataFrame:

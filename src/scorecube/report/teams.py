@@ -138,6 +138,4 @@ VIEW = View(
     answers={TEAMS: answers},
     title=title,
     figure=leave_out_panels,
-    reads="Variance of the remaining runs with limits over trials; dotted: that of all runs. "
-    "Below, the same with fewer topics.",
 )

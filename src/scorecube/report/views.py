@@ -112,8 +112,8 @@ class View:
         Of the analysis, and of its chapter.
     tables
         By name; the first is the default. Without any there is one of all values.
-    about, reads
-        What was done and how to read it; how the figure is read.
+    about
+        What was done and how to read it.
     answers
         By question: the first one's are sentences of terminals, all are on pages.
     chapter
@@ -139,7 +139,6 @@ class View:
     chapter: Question | None = None
     title: Callable[[Mapping[str, Any]], str] = title_of_options
     figure: Callable[[Any, xr.Dataset], None] | None = None
-    reads: str = ""
     by_metric: bool = False
     overview: Callable[..., None] | None = None
     shown: Sequence[str] = ()

@@ -12,7 +12,7 @@ import scorecube as sc
 from scorecube.analyses.design_curves import CONDITIONS, four_z_squared
 from scorecube.design import topic_set_size
 from scorecube.design.power import tool_noncentrality
-from scorecube.report.design_curves import noncentrality_curves, tool_curves
+from scorecube.report.design import noncentrality_curves, tool_curves
 from scorecube.report.drawing import drawn
 
 
@@ -62,7 +62,7 @@ def test_sizes_by_difference(method: str) -> None:
     axes = sc.figure(result).axes[0]
     curves, points = axes.get_lines()[::2], axes.get_lines()[1::2]
     for k, n in enumerate(result["topics"].values):
-        assert curves[k].get_label() == f"variance {[0.04, 0.08][k]}: {n} topics"
+        assert curves[k].get_label() == f"variance {[0.04, 0.08][k]}"
         assert (xs(points[k]).tolist(), ys(points[k]).tolist()) == ([0.1], [n])
         x, y = xs(curves[k]), ys(curves[k])
         assert x.min() < 0.1 < x.max()

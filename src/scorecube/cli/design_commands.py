@@ -180,7 +180,7 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
     from scorecube.analyses.design_curves import EXTREME_VARIANCES
-    from scorecube.report import design_curves as pictures
+    from scorecube.report import design as pictures
     from scorecube.report.drawing import check_figure_path, drawn
 
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):

@@ -10,7 +10,14 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.design_curves import with_curves
+from scorecube.analyses.design_curves import (
+    CONDITIONS,
+    EXTREME_VARIANCES,
+    FIVE_EIGHTY,
+    noncentralities,
+    tools_compared,
+    with_curves,
+)
 from scorecube.analyses.designs import VARIABLES, design_of_cube, page_design, widths_of_cube
 from scorecube.report.readable import is_known
 from scorecube.report.results import labelled
@@ -24,6 +31,8 @@ SIZES = (
 )
 WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
+ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
+GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 WORDS = {"min_diff": "difference to be detected", "width": "width of the confidence interval"}
 
 
@@ -53,7 +62,7 @@ def _rows(result: xr.Dataset, columns: Sequence[Any], always: Sequence[str]) -> 
             whole = column in WHOLE and np.isfinite(values).all()
             frame[column] = values.astype(np.int64) if whole else values
         elif column in always:
-            frame[column] = pd.Series([None] * first.size, dtype=object)
+            frame[column] = None
     return frame
 
 
@@ -85,67 +94,98 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def width_curves(canvas: Any, result: xr.Dataset) -> None:
     """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3)."""
+    from scorecube.report.drawing import title_of
+
     axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
     for label, style, line in curves_of(chosen, "topics"):
         marker = "o" if line["width"].size == 1 else None
-        axes.plot(line["topics"], line["width"], linewidth=1.2, marker=marker, label=label, **style)
-    alpha = chosen["alpha"].values.ravel()
-    interval = f"{1 - float(alpha[0]):.0%} intervals" if len(alpha) == 1 else ""
+        axes.plot(line["topics"], line["width"], marker=marker, label=label, **style)
     axes.set(xlabel="number of topics", ylabel="worst-case confidence interval width")
-    axes.set(
-        title=_title(chosen, [str(chosen.attrs.get(COLLECTION, "")), interval]), ylim=(0, None)
-    )
+    axes.set(title=title_of(chosen), ylim=(0, None))
     axes.legend(fontsize=8)
 
 
 def size_curves(canvas: Any, result: xr.Dataset) -> None:
     """Topics by difference to be detected, or by interval width, the requirements marked."""
+    from scorecube.report.drawing import title_of
+
     axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
     for label, style, line in curves_of(with_curves(chosen, x), x):
         required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
-        name = f"{label}: {topics[0]} topics" if len(required) == 1 else label
-        axes.plot(line["nearby"], line["nearby_topics"], linewidth=1.2, label=name, **style)
+        axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
-    axes.set(xlabel=WORDS[x], ylabel="number of topics", ylim=(0.0, None))
-    words = [str(chosen.attrs.get(name, "")) for name in (COLLECTION, "method", "mode")]
-    for name in ("systems", "alpha", "beta"):
-        if name in chosen.coords and chosen[name].size == 1:
-            words.append(f"{name} {chosen[name].item():g}")
-    axes.set_title(_title(chosen, words), wrap=True)
-    many = len(axes.get_lines()) > 2 * 15  # curves whose legend has one column
-    axes.legend(fontsize=5.5 if many else 8, ncols=3 if many else 1)
-
-
-def _title(result: xr.Dataset, words: Sequence[str]) -> str:
-    """Return a title with the gain setting of a result at one."""
-    gain = f"gains {result[names.GAIN].item()}" if names.GAIN in result.coords else ""
-    return ", ".join(filter(None, [*words, gain]))
+    axes.set(xlabel=WORDS[x], ylabel="number of topics", ylim=(0.0, None), title=title_of(chosen))
+    axes.legend(fontsize=8)
 
 
 def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
     """Yield label, style and part of the result for each curve, which runs along one dim."""
     from scorecube.report.drawing import COLOURS, DASHES
 
-    # Routes change dashes, everything else colours, so routes vary fastest.
     dims = [str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along]
-    dims.sort(key="route".__eq__)
-    n_routes = result.sizes["route"] if "route" in dims else 1
     for k, index in enumerate(np.ndindex(*(result.sizes[dim] for dim in dims))):
         part = result.isel(dict(zip(dims, index, strict=True)))
-        number, route = divmod(k, n_routes)
-        dashes = route if "route" in dims else number // len(COLOURS)
-        style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[dashes % len(DASHES)]}
-        yield ", ".join(_word(dim, part) for dim in dims or ["variance"]), style, part
+        style = {"color": COLOURS[k % len(COLOURS)], "linewidth": 1.2}
+        style["linestyle"] = DASHES[k // len(COLOURS) % len(DASHES)]
+        words = ((dim, part[dim].item()) for dim in dims or ["variance"])
+        texts = (word if isinstance(word, str) else f"{dim} {word:.4g}" for dim, word in words)
+        yield ", ".join(texts), style, part
 
 
-def _word(dim: str, part: xr.Dataset) -> str:
-    """Return what a curve is of along a dim."""
-    value = part[dim].values.item() if dim in part.variables else ""
-    name = "" if dim in (names.METRIC, "route") else {**WORDS, "systems": "m"}.get(dim, dim)
-    return f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}".lstrip()
+def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
+    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
+
+    Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    """
+    from scorecube.report.drawing import COLOURS
+
+    curves, axes = noncentralities(systems), canvas.panel()
+    m = curves["systems"]
+    for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
+        at, label = curves.isel(risks=k), f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
+        axes.plot(m, at["approximate"], color=COLOURS[k], linewidth=1.4, label=label)
+        axes.plot(m, at["exact"], color=COLOURS[k], linewidth=0.8, linestyle=":")
+    for level in curves["four_z_squared"]:
+        axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
+        words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
+        axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **GREY)
+    for name, (alpha, _, number) in CONDITIONS.items():
+        height = float(curves["at_condition"].sel(condition=name))
+        axes.plot([number], [height], marker="o", markersize=4, color="black")
+        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
+    axes.set(xlabel="number of systems m", ylim=(0.0, None))
+    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
+    axes.legend()
+
+
+def tool_curves(
+    canvas: Any, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
+) -> None:
+    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
+
+    The ANOVA curve is at alpha 0.05, beta 0.20 and 10 systems.
+    """
+    from scorecube.report.drawing import COLOURS, plain_log_labels
+
+    curves = tools_compared(variances, mode)
+    styles: dict[str, Any] = {
+        "interval_topics": {"linewidth": 2.4, "alpha": 0.5, "label": "CI"},
+        "anova_topics": {"linewidth": 1.0, "linestyle": "--", "label": f"ANOVA, {mode}"},
+    }
+    figure = canvas.figure((2.6 * len(variances), 2.9))
+    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+    for k, (axes, variance) in enumerate(zip(panels, variances, strict=True)):
+        for colour, (name, style) in zip(COLOURS, styles.items(), strict=False):
+            axes.plot(curves["difference"], curves[name][k], color=colour, **style)
+        axes.set_yscale("log")
+        plain_log_labels(axes.yaxis)
+        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
+    panels[0].set_ylabel("number of topics")
+    panels[-1].legend()
 
 
 DESIGN = View(

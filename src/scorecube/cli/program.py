@@ -31,7 +31,6 @@ from scorecube.cli import (
     terminal,
 )
 from scorecube.cli.analysis_commands import analysis_command
-from scorecube.cli.help import help_text
 from scorecube.cli.options import ADVANCED, flag, with_parameters
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
@@ -97,10 +96,6 @@ class Command(TyperCommand):
             if parameter.opts[0].startswith("--")
         }
         return flags.get(argument) or FLAGS.get(argument) or default_flag(argument)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        formatter.write(help_text(self, ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors of the user are one message."""

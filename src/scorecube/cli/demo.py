@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from scorecube import names
 from scorecube.cli.options import flag
 from scorecube.cli.terminal import echo, echo_results, notify, track_progress
 
@@ -15,11 +14,8 @@ if TYPE_CHECKING:
 NAME, LIKE = "demo", "NTCIR-5 Chinese"
 """The collection, and the published one whose numbers of relevant documents its topics have."""
 METRICS = ("nDCG@10", "AP", "Q", "RR")
-TEAMS = ("alder", "birch", "cedar", "hazel", "larch", "maple", "rowan", "willow")
-KINDS = ("dense", "rerank", "words")
-"""Teams and systems, which nobody has; of a name nothing is to be concluded."""
-SEED = 2007
-TRIALS = 1000
+N_RUNS, N_TEAMS = 24, 8
+SEED, TRIALS = 2007, 1000
 
 
 def demo(
@@ -38,7 +34,7 @@ def demo(
 
     study = api.open_study(out / "study.zarr", mode="a")
     if NAME not in study:
-        notify(f"simulating {len(TEAMS) * len(KINDS)} systems of {len(TEAMS)} teams")
+        notify(f"simulating {N_RUNS} systems of {N_TEAMS} teams")
         api.evaluate_into(study, NAME, simulated(), METRICS, ("3:2:1",))
     # Simulated judgements are so deep that no team finds documents that others lack.
     for analysis in (
@@ -56,24 +52,15 @@ def demo(
                 progress(1, 1)
     page = out / "report.html"
     with track_progress("drawing", "results") as progress:
-        write_page(study, page, title="Demo: 24 simulated systems", progress=progress)
+        write_page(study, page, title=f"Demo: {N_RUNS} simulated systems", progress=progress)
     echo_results(study[NAME].results("leaderboard"))
     echo(f"all answers, figures and tables: {page}")
 
 
 def simulated() -> xr.Dataset:
-    """Return the rankings of the demo: 3 systems of 8 teams each.
-
-    The numbers of relevant documents per topic are those of a published collection (Sakai 2007).
-    """
+    """Return rankings whose topics have as many relevant documents as Sakai's (2007) `LIKE`."""
     from scorecube.ingest.published import ntcir_clir
     from scorecube.testing import simulate_rankings
 
     topics, judged = ntcir_clir()[LIKE]
-    size = len(TEAMS) * len(KINDS)
-    rankings = simulate_rankings(judged, topics=topics, n_runs=size, n_teams=len(TEAMS), seed=SEED)
-    labels = rankings[names.TEAM].values.tolist()
-    places = {label: k for k, label in enumerate(sorted(set(labels)))}
-    teams = [TEAMS[places[label]] for label in labels]
-    runs = [f"{team}-{KINDS[teams[:k].count(team)]}" for k, team in enumerate(teams)]
-    return rankings.assign_coords({names.RUN: runs, names.TEAM: (names.RUN, teams)})
+    return simulate_rankings(judged, topics=topics, n_runs=N_RUNS, n_teams=N_TEAMS, seed=SEED)

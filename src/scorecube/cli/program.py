@@ -31,7 +31,7 @@ from scorecube.cli import (
     terminal,
 )
 from scorecube.cli.analysis_commands import analysis_command
-from scorecube.cli.options import ADVANCED, flag, with_parameters
+from scorecube.cli.options import flag, with_parameters
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
 from scorecube.workflow.plugins import load_plugins
@@ -113,7 +113,7 @@ def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
         terminal.be_quiet(quiet)
         command(**values)
 
-    hint = Annotated[bool, flag("--quiet", "Print errors only.", rich_help_panel=ADVANCED)]
+    hint = Annotated[bool, flag("--quiet", "Print errors only.")]
     return with_parameters(chosen, command, {"quiet": (hint, False)})
 
 

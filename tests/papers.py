@@ -43,7 +43,6 @@ CHINESE, JAPANESE = "NTCIR-3-Chinese", "NTCIR-3-Japanese"
 CHINESE_5, JAPANESE_5 = "NTCIR-5-Chinese", "NTCIR-5-Japanese"
 FIRST = f"--collection {CHINESE}"
 ALL = f"--collection {CHINESE},{JAPANESE},{CHINESE_5},{JAPANESE_5}"
-SAMPLINGS = ("disjoint", "replacement", "independent")
 IN_PYTHON = "algorithm: every trial in plain Python"
 PUBLISHED = "`python -m scorecube.published`"
 FORM = "columns, order, digits"
@@ -61,12 +60,6 @@ class Item(NamedTuple):
     compared: str
 
 
-def swap(sampling: str, where: str = f"{FIRST} --size 20", metrics: str = "") -> str:
-    """Return the command of the swap method of Sakai 2005."""
-    words = f"scorecube swap STUDY {where} --as sakai-2005 --sampling {sampling}"
-    return f"{words} --metrics {metrics}" if metrics else words
-
-
 def figure(words: str, name: str) -> str:
     """Return the command that draws a figure."""
     return f"scorecube figure STUDY {words} --out {name}.png"
@@ -74,26 +67,26 @@ def figure(words: str, name: str) -> str:
 
 def of_sakai_2005() -> Iterator[Item]:
     """Yield the items of Sakai 2005."""
-    sections = ("section 2, Figure 1: disjoint", "section 3.1: replacement")
-    for section, sampling in zip((*sections, "section 3.2: independent"), SAMPLINGS, strict=True):
-        yield Item(section, swap(sampling), IN_PYTHON)
+    swap = f"scorecube swap STUDY {FIRST},QA --size 20 --as sakai-2005"
+    for section in ("section 2, Figure 1: disjoint", "section 3.1: replacement"):
+        yield Item(section, swap, IN_PYTHON)
+    yield Item("section 3.2: independent", swap, IN_PYTHON)
     best = "scorecube show STUDY scores --table means --metrics AP --top 30"
     yield Item("section 4.1, the 30 best runs", best, "selection: `--top-runs 30 --by AP`")
     scores = "scorecube show STUDY scores --metrics"
     yield Item("section 4.1, metrics", f"{scores} {BINARY},{GRADED}", "oracles, other tools")
     yield Item("section 4.2, O-measure and RR", f"{scores} O,RR", "oracles, other tools")
-    qa = "\n".join(swap(name, "--collection QA") for name in SAMPLINGS)
-    yield Item("section 4.3, answers in classes, levels S, A, B", qa, "an example by hand")
+    yield Item("section 4.3, answers in classes, levels S, A, B", swap, "an example by hand")
     for number, metrics, where in (
         (1, BINARY, FIRST),
         (2, GRADED, FIRST),
         (3, "Q,AP,O,RR", FIRST),
         (4, "Q,RR,Hit@1,Hit@5", "--collection QA"),
     ):
-        shown = f"scorecube show STUDY swap {where} --all --metrics {metrics}"
+        shown = f"scorecube show STUDY swap {where} --metrics {metrics}"
         relations = f"{FORM}; relations between the columns in all 120 rows"
-        yield Item(f"Table {number}", f"{shown} --table sakai-2005", relations)
-    overlap = f"scorecube show STUDY swap {FIRST} --all --table overlap"
+        yield Item(f"Table {number}", shown, relations)
+    overlap = f"scorecube show STUDY swap {FIRST},QA --table overlap"
     yield Item("Table 5", overlap, f"12 of 12 numbers: {PUBLISHED}")
     for number, kind, metrics, where in (
         (2, "curves", "Q,AP", FIRST),
@@ -106,7 +99,9 @@ def of_sakai_2005() -> Iterator[Item]:
     ):
         words = f"swap {where} --by sampling --kind {kind} --metrics {metrics}"
         yield Item(f"Figure {number}", figure(words, f"sakai-2005-figure-{number}"), "form")
-    geometric = swap("replacement", f"{FIRST} --size 20 --summary geo", "Q,AP")
+    geometric = (
+        f"scorecube swap STUDY {FIRST} --size 20 --summary geo --as sakai-2005 --metrics Q,AP"
+    )
     yield Item("section 6, geometric means", geometric, IN_PYTHON)
 
 
@@ -206,7 +201,7 @@ def of_sakai_2004() -> Iterator[Item]:
     yield Item("equations 1 to 18, metrics", f"{scores} Q,Rmeasure,AWP,RWP", "formulas; oracles")
     related = "laws on random lists (23 and 24 of binary relevance only)"
     yield Item("equations 19 to 24, relations", f"{scores} Rprec,Rmeasure,RWP", related)
-    every = f"scorecube correlate STUDY {ALL} --every-gain --bold 0.99 --metrics"
+    every = f"scorecube correlate STUDY {ALL} --every-gain --metrics"
     yield Item("Tables 3 to 12: tau and rho", f"{every} AP,AP(rel=2),AWP,Q,RWP,Rmeasure", "values")
     runs = ("C-runs", "J-runs", "E-runs (of NTCIR-5 here)", "K-runs (of NTCIR-5 here)")
     collections = (CHINESE, JAPANESE, CHINESE_5, JAPANESE_5)
@@ -214,8 +209,8 @@ def of_sakai_2004() -> Iterator[Item]:
     for number, (name, where) in enumerate(zip(runs, collections, strict=True), 3):
         shown = f"scorecube show STUDY correlate --collection {where} --columns {columns}"
         yield Item(f"Tables {number} and {number + 5} (a), {name}", shown, "form")
-    gains = "scorecube show STUDY correlate --table gains --columns metric,default,gain,tau,bold"
-    yield Item("Tables 3 to 6 and 8 to 11 (b), gains", gains, "form, marks above .99")
+    gains = "scorecube show STUDY correlate --table gains --columns metric,default,gain,tau"
+    yield Item("Tables 3 to 6 and 8 to 11 (b), gains", gains, "form")
     yield Item("Tables 7 and 12, means", f"scorecube show STUDY correlate {ALL} --average", "rule")
     words = f"correlate {FIRST} --metrics AP,AWP,Q --by gain --kind curves"
     yield Item("Figures 4 to 7, sorted systems", figure(words, "sakai-2004-figure-4"), "form")

@@ -92,7 +92,7 @@ OPTIONS = {
     "leaderboard": f"--trials --alpha --baseline --top {COMMON}",
     "board": f"--weights --standardise --trials --alpha --baseline --top {COMMON}",
     "maxt": f"--trials --alpha --baseline {COMMON}",
-    "reliability": "--topics --target --collection --metrics --gains --runs --only-topics --top-runs --by --workers --dry-run",
+    "reliability": "--target --collection --metrics --gains --runs --topics --top-runs --by --workers --dry-run",
     "judges": "--truth --judges --labels --collection --metrics --gains --runs --topics --workers --dry-run",
     "correlate": COMMON,
     "teams": f"--leave --topics --trials --pool-depth {COMMON}",

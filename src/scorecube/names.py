@@ -22,6 +22,7 @@ DRAW: Final = "draw"  # position inside one topic sample, from 0
 BIN: Final = "bin"  # bin of differences, from 0; of a stated number the last is open above
 CONFIDENCE: Final = "confidence"  # 1 - accepted swap rate, e.g. 0.95
 SIZE: Final = "size"  # number of topics in a sample
+SAMPLING: Final = "sampling"  # how the two topic samples of a trial are drawn
 FUZZINESS: Final = "fuzziness"  # share of the larger mean below which a difference is none
 PAIR: Final = "pair"  # two runs, the first before the second; pairs are in label order
 RUN_A: Final = "run_a"  # first run of a pair, by its label (coordinate along pair)

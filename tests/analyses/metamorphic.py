@@ -23,13 +23,7 @@ BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
 SCALE, SHIFT = 0.5, 0.25
 EASIER = 0.125 * np.arange(12)
 OPTIONS: dict[str, dict[str, Any]] = {
-    "swap": {
-        "size": 5,
-        "bin_width": 0.02,
-        "bins": 60,
-        "confidence": (0.9, 0.7, 0.55),
-        "required": "suffix",
-    },
+    "swap": {"size": 5, "bins": 120, "confidence": (0.9, 0.7, 0.55), "required": "suffix"},
     "stability": {"size": 6, "fuzziness": (0.0,)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},

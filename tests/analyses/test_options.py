@@ -99,6 +99,11 @@ def test_the_shared_selection_is_that_of_select() -> None:
         ("topic_sizes = [5, 3]", "teams --topics 5,3", sc.Teams(topic_sizes=(5, 3))),
         ('size = "5,10"', "swap --size 5,10", sc.Swap(size=(5, 10))),
         ('size = "half"', "swap --size half", sc.Swap(size="half")),
+        (
+            'sampling = ["disjoint", "replacement"]',
+            "swap --sampling disjoint,replacement",
+            sc.Swap(sampling=("disjoint", "replacement")),
+        ),
         ('rule = "s1"', "swap --rule s1", sc.Swap(rule="s1")),
     ],
 )

@@ -30,8 +30,6 @@ SCALED, EASIER = RELATIONS["scores are halved"], RELATIONS["topics become easier
 LIMITS = r"too little of the range|cannot hold both|means of samples of .* hold differences down to .* is needed"
 """What a refusal says."""
 N_RUNS, METRICS, STEP = 6, ("m1", "m2"), 2.0**-12
-WIDTHS = {"swap": ("bin_width", 0.02)}
-"""Options in units of the score, and their values for scores of about 1."""
 REFUSED, COARSE = 6.0, 2.5
 """Powers of ten of scores above which an analysis may refuse differences of 0.1: by exact sums, and on the one grid."""
 ON_GRID = (
@@ -94,8 +92,8 @@ def drawn(name: str, n: int, seed: int, spread: float) -> list[Floats]:
     return found
 
 
-def result_of(name: str, sets: list[Floats], scale: float = 1.0) -> xr.Dataset:
-    """Return the result of scores, with widths that are scaled as they are."""
+def result_of(name: str, sets: list[Floats]) -> xr.Dataset:
+    """Return the result of scores."""
     runs = [f"team{k // 2}-run{k % 2}" for k in range(N_RUNS)]
     topics = [f"{k:04d}" for k in range(sets[0].shape[-1])]
     frames = [
@@ -107,10 +105,7 @@ def result_of(name: str, sets: list[Floats], scale: float = 1.0) -> xr.Dataset:
     ]
     teams = {run: run[:5] for run in runs}
     cubes = tuple(cube_from_scores(each, teams=teams) for each in frames)
-    options: dict[str, Any] = {}
-    if name in WIDTHS:
-        options = options | {WIDTHS[name][0]: WIDTHS[name][1] * scale}
-    return Case(name, cubes, options).result()
+    return Case(name, cubes).result()
 
 
 def scaled_law(law: Law, scale: float) -> Law:
@@ -159,7 +154,7 @@ def check_scaled(name: str, n: int, seed: int, spread: float, power: int) -> Non
     assert largest * scale > SMALLEST_MAXIMUM
     law = SCALED.laws[name]
     assert isinstance(law, Law)
-    found = result_of(name, [each * scale for each in sets], scale)
+    found = result_of(name, [each * scale for each in sets])
     # The grid of scores without a range has a decimal unit.
     check(scaled_law(law, scale), found, result_of(name, sets), near if name in ON_GRID else equal)
 
@@ -195,8 +190,6 @@ SEEDS = st.integers(0, 2**32)
 def test_a_power_of_two_scales_results(
     name: str, n: int, seed: int, spread: float, power: int
 ) -> None:
-    if name == "swap":
-        pytest.xfail("the grid of scores without a range is decimal, so edges of bins may move")
     check_scaled(name, min(n, SLOW.get(name, n)), seed, spread, power)
 
 

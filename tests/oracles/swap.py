@@ -31,15 +31,12 @@ class SwapCounts:
     swaps_s1: list[int]
     both_zero: int
     max_performance: Fraction
-    max_difference: Fraction
     differences: Counter[int]
     """How often each |d| occurred, in multiples of `unit`."""
     unit: Fraction
 
 
-def count_swaps(
-    scores: Scores, samples: Samples | OwnSamples, width: Fraction = HUNDREDTH, bins: int = 21
-) -> SwapCounts:
+def count_swaps(scores: Scores, samples: Samples | OwnSamples, bins: int = 21) -> SwapCounts:
     """Compare all pairs of runs in all trials.
 
     Sums over a sample are kept as integers: multiples of 1 / (common denominator * sample size), so nothing is rounded.
@@ -51,16 +48,15 @@ def count_swaps(
     pairs = list(combinations(range(len(whole)), 2))
     own = samples if isinstance(samples, Mapping) else dict.fromkeys(pairs, samples)
     unit = Fraction(1, denominator * len(own[0, 1][0][0]))
-    units_per_bin = width / unit
+    units_per_bin = HUNDREDTH / unit
     count, swaps_s0, swaps_s1, both_zero = [0] * bins, [0] * bins, [0] * bins, 0
     differences: Counter[int] = Counter()
-    best, widest = [], []
+    best = []
     for x, y in pairs:
         for halves in own[x, y]:
             sums = [[sum(whole[run][topic] for topic in half) for run in (x, y)] for half in halves]
             best += [*sums[0], *sums[1]]
             d, e = sums[0][0] - sums[0][1], sums[1][0] - sums[1][1]
-            widest += [abs(d), abs(e)]
             # S0 Fig. 1 bins a signed d; its text and S1 mean the absolute difference.
             place = min(bins - 1, abs(d) * units_per_bin.denominator // units_per_bin.numerator)
             count[place] += 1
@@ -72,9 +68,7 @@ def count_swaps(
             if not d * e > 0:
                 swaps_s1[place] += 1
             both_zero += d == 0 and e == 0
-    return SwapCounts(
-        count, swaps_s0, swaps_s1, both_zero, max(best) * unit, max(widest) * unit, differences, unit
-    )  # fmt: skip
+    return SwapCounts(count, swaps_s0, swaps_s1, both_zero, max(best) * unit, differences, unit)
 
 
 def count_orders(
@@ -103,7 +97,7 @@ def count_orders(
 
 
 def required_suffix(
-    count: Sequence[int], swaps: Sequence[int], accepted: Fraction, width: Fraction = HUNDREDTH
+    count: Sequence[int], swaps: Sequence[int], accepted: Fraction
 ) -> Fraction | None:
     """Return the lower edge of the lowest bin but the first that has, like all above it, an accepted swap rate.
 
@@ -112,7 +106,7 @@ def required_suffix(
     for k in range(1, len(count)):
         above = [Fraction(swaps[j], count[j]) for j in range(k, len(count)) if count[j]]
         if count[k] and all(rate <= accepted for rate in above):
-            return k * width
+            return k * HUNDREDTH
     return None
 
 

@@ -28,7 +28,7 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
         of_row = (wide["gain"] == row["gain"]) & (wide["metric"] == row["metric_b"])
         (cell,) = wide.loc[of_row, row["metric_a"]]
         assert cell.startswith(f"{row['tau']:.3f} [")
-        assert cell.endswith("*") == row["bold"]
+        assert cell.endswith("*") == row["exceeds_one"]
 
 
 def test_every_gain_setting_is_compared_with_every_other() -> None:

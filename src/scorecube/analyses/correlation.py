@@ -18,26 +18,51 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import jackknife
-from scorecube.analyses.correlation_result import COMPARED, VARIABLES, about_limits, in_order
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray
-from scorecube.errors import BadPlan, counted
+from scorecube.collection.schema import read_variables
+from scorecube.errors import BadPlan
 from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
 from scorecube.statistics.kendall_tau import exact_p, null_error
 
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
+COMPARED = "metric_a", "gain_a", "metric_b", "gain_b"
+"""Coordinates along the dim comparison."""
+VARIABLES = read_variables("""
+    [comparison]
+    tau | estimate | 1 | Kendall's tau-a: (concordant - discordant) / all pairs of runs
+    tau_b | estimate | 1 | Kendall's tau-b, corrected for ties
+    tau_ap | estimate | 1 | AP correlation, the first ranking as truth, mean over orders of ties
+    spearman | estimate | 1 | Spearman's rho with average ranks
+    z | statistic | 1 | |tau| / its standard error between unrelated rankings
+    p_value | p_value | 1 | two-sided p-value of z, normal distribution
+    p_exact | p_value | 1 | two-sided exact p-value; missing with ties or more than 60 runs
+    topics | limits:tau | 1 | limit of the tau from as many other topics
+    tau | limits:tau | 1 | limit of the interval by the null variance
+    exceeds_one | flag | 1 | whether the interval by the null variance leaves the range of tau
+    of_metrics | flag | 1 | whether two metrics are compared at one gain setting
+    of_gains | flag | 1 | whether two gain settings of a metric are compared
+    discordant | count | pairs | pairs of runs in opposite orders in the two rankings
+    tied_pairs | count | pairs | pairs of runs tied in either ranking
+    [gain system]
+    sorted_run | label | 1 | run at a place in the order of the first metric
+    [gain metric system]
+    sorted_mean | estimate | score | mean score of the run at that place
+    [gain metric]
+    swops | count | runs | rises between neighbours in that order
+""")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation(Analysis):
     """Rank correlation between metrics, and between gain settings, with intervals.
 
-    Equal means are ties. ``topics_low`` and ``topics_high`` are limits of the tau to be expected
-    between both rankings of these runs from as many other topics (jackknife), not of the true
-    rankings. ``tau_low`` and ``tau_high`` are the papers', by the variance between unrelated
+    Equal means are ties. ``topics_low`` and ``topics_high`` are 95 % limits of the tau to be
+    expected between both rankings of these runs from as many other topics (jackknife), not of the
+    true rankings. ``tau_low`` and ``tau_high`` are the papers', by the variance between unrelated
     rankings, and may exceed 1.
 
     Examples
@@ -51,14 +76,10 @@ class Correlation(Analysis):
 
     name: ClassVar[str] = "correlate"
     resamples: ClassVar[bool] = False
-    examples: ClassVar[tuple[str, ...]] = ("--confidence 0.9",)
+    examples: ClassVar[tuple[str, ...]] = ("--every-gain",)
 
     every_gain: bool = option_field(
         False, "Compare every two gain settings, as Sakai 2004 does, not each with the first alone."
-    )
-    confidence: float = option_field(0.95, "Confidence level of all intervals.", above=0, below=1)
-    bold: float | None = option_field(
-        None, "Mark values of tau above it; by default those whose interval exceeds 1."
     )
 
     def notes(self, table: Table) -> list[str]:
@@ -76,21 +97,16 @@ class Correlation(Analysis):
         compared = [(i, gain, j, gain) for gain in range(n_gains) for i, j in of_metrics]
         compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]
         if not compared:
-            raise BadPlan(
-                f"nothing to correlate: found {counted(n_metrics, 'metric')}, {len(with_gains)} of "
-                f"them with gains, and {counted(n_gains, 'gain setting')}; "
-                "add metrics or gain settings"
-            )
+            raise BadPlan("nothing to correlate: two metrics or gain settings are needed")
         return np.array(compared, np.int64)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         compared, above = self.comparisons(table), above_by_cell(table)
-        values = self.coefficients(table, above, compared)
+        values = coefficients(table, above, compared)
         for array in values.values():
             if len(table.runs) < MIN_RUNS and array.dtype.kind == "f":
                 array[:] = np.nan
         values["exceeds_one"] = values["tau_high"] > 1
-        values["marked"] = values["exceeds_one"] if self.bold is None else values["tau"] > self.bold
         values["of_metrics"] = compared[:, 0] != compared[:, 2]
         values["of_gains"] = ~values["of_metrics"]
         of_dims = [np.array(labels, object) for labels in (table.metrics, table.gains) * 2]
@@ -98,43 +114,44 @@ class Correlation(Analysis):
             name: (names.COMPARISON, labels[places])
             for name, labels, places in zip(COMPARED, of_dims, compared.T, strict=True)
         }
-        unlimited = np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])
-        notes = about_limits(table, [coords[name][1][unlimited] for name in COMPARED])
-        attrs = {"trials": 0, "confidence": self.confidence, "sorted_by": table.metrics[0]}
+        notes = list[str]()
+        if (np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])).any():
+            notes.append("No limits of tau where it is 1 without some topics, or topics are few.")
+        attrs = {"trials": 0, "confidence": jackknife.CONFIDENCE, "sorted_by": table.metrics[0]}
         coords[names.SYSTEM] = np.arange(len(table.runs)) + 1
         values |= in_order(table, above)
         return table.dataset(VARIABLES, values, coords, attrs | {"notes": notes})
 
-    def coefficients(self, table: Table, above: IntArray, compared: IntArray) -> dict[str, Any]:
-        """Return coefficients with limits, and counts of pairs of runs, (comparison,) each."""
-        from scipy.special import ndtr
 
-        at = tuple(table.cell_of[compared[:, k], compared[:, k + 1]] for k in (0, 2))
-        pairs, n_runs = concordance(above), len(table.runs)
-        tau, untied, difference = pairs.tau_a()[at], pairs.untied[at], pairs.difference[at]
-        left_out = [concordance(above_by_cell(part)).tau_a()[at] for part in table.tables_left_out]
-        low, high = jackknife.limits(tau, np.array(left_out), "atanh", self.confidence)
-        concordant, discordant = (untied + difference) // 2, (untied - difference) // 2
-        orders = zip(concordant.tolist(), discordant.tolist(), strict=True)
-        error = null_error(n_runs)
-        z = np.abs(tau) / error
-        margin = NormalDist().inv_cdf((1 + self.confidence) / 2) * error
-        return {
-            "tau": tau,
-            "topics_low": low,
-            "topics_high": high,
-            "tau_b": pairs.tau_b()[at],
-            "tau_ap": np.array([tau_ap(above[a], above[b]) for a, b in zip(*at, strict=True)]),
-            "spearman": spearman(above)[at],
-            "z": z,
-            "p_value": 2 * ndtr(-z),
-            "p_exact": np.array([exact_p(n_runs, *order) for order in orders]),
-            "tau_low": tau - margin,
-            "tau_high": tau + margin,
-            "concordant": concordant,
-            "discordant": discordant,
-            "tied_pairs": pairs.n_pairs - untied,
-        }
+def coefficients(table: Table, above: IntArray, compared: IntArray) -> dict[str, Any]:
+    """Return coefficients with limits, and counts of pairs of runs, (comparison,) each."""
+    from scipy.special import ndtr
+
+    at = tuple(table.cell_of[compared[:, k], compared[:, k + 1]] for k in (0, 2))
+    pairs, n_runs = concordance(above), len(table.runs)
+    tau, untied, difference = pairs.tau_a()[at], pairs.untied[at], pairs.difference[at]
+    left_out = [concordance(above_by_cell(part)).tau_a()[at] for part in table.tables_left_out]
+    low, high = jackknife.limits(tau, np.array(left_out), "atanh")
+    discordant = (untied - difference) // 2
+    orders = zip((untied - discordant).tolist(), discordant.tolist(), strict=True)
+    error = null_error(n_runs)
+    z = np.abs(tau) / error
+    margin = NormalDist().inv_cdf((1 + jackknife.CONFIDENCE) / 2) * error
+    return {
+        "tau": tau,
+        "topics_low": low,
+        "topics_high": high,
+        "tau_b": pairs.tau_b()[at],
+        "tau_ap": np.array([tau_ap(above[a], above[b]) for a, b in zip(*at, strict=True)]),
+        "spearman": spearman(above)[at],
+        "z": z,
+        "p_value": 2 * ndtr(-z),
+        "p_exact": np.array([exact_p(n_runs, *order) for order in orders]),
+        "tau_low": tau - margin,
+        "tau_high": tau + margin,
+        "discordant": discordant,
+        "tied_pairs": pairs.n_pairs - untied,
+    }
 
 
 def above_by_cell(table: Table) -> IntArray:
@@ -144,3 +161,15 @@ def above_by_cell(table: Table) -> IntArray:
     """
     sums = table.units.sum(axis=-1) * np.where(table.higher, 1.0, -1.0)[:, np.newaxis]
     return ranks_above(sums, table.sizes.size)
+
+
+def in_order(table: Table, above: IntArray) -> dict[str, Any]:
+    """Return means in the order of the first metric, with swops (Sakai 2004)."""
+    order = np.argsort(above[table.cell_of[0]], axis=-1, kind="stable")  # (gain, place)
+    means, ranks = (of_cells[table.cell_of] for of_cells in (table.means, above))
+    sorted_ranks = np.take_along_axis(ranks, order[np.newaxis], axis=-1)
+    return {
+        "sorted_run": np.array(table.runs, object)[order],
+        "sorted_mean": np.take_along_axis(means, order[np.newaxis], axis=-1).swapaxes(0, 1),
+        "swops": (np.diff(sorted_ranks, axis=-1) < 0).sum(axis=-1).T,
+    }

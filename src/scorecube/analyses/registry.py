@@ -54,7 +54,7 @@ maxt joint_tests:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
 paired paired:Paired paired smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
-correlate correlation:Correlation correlation_result kendall1938 yilmaz2008 sakai2016
+correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
 reliability reliability:Reliability reliability urbano2013
     Reliability of mean scores: variance components, E rho^2, Phi, topics needed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.jackknife import CONFIDENCE, FloatArray, limits, of_scores
-from scorecube.analyses.options import ONLY_TOPICS, option_field
+from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection.schema import label_array, read_variables
@@ -33,7 +32,6 @@ VARIABLES = read_variables("""
     [metric gain coefficient]
     ratio | estimate | 1 | variance of systems over the error variance of one topic
     ratio | limits:ratio | 1 | limit of the ratio of variances
-    [metric gain coefficient n_topics]
     value | estimate | 1 | reliability coefficient
     value | limits:value | 1 | limit of the reliability coefficient
     [metric gain coefficient target]
@@ -59,23 +57,15 @@ class Reliability(Analysis):
     --------
     >>> from scorecube.testing import simulate_cube
     >>> from scorecube.workflow.api import analyse
-    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability(topic_sizes=(25, 50)))
-    >>> result["value"].sel(metric="AP", coefficient="erho2").squeeze().values.round(2).tolist()
-    [0.9, 0.95]
+    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability())
+    >>> round(result["value"].sel(metric="AP", coefficient="erho2").item(), 2)
+    0.95
     """
 
     name: ClassVar[str] = "reliability"
     resamples: ClassVar[bool] = False
-    examples: ClassVar[tuple[str, ...]] = ("--topics 25,50,100 --target 0.95",)
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topics": ONLY_TOPICS}
+    examples: ClassVar[tuple[str, ...]] = ("--target 0.9,0.95",)
 
-    topic_sizes: tuple[int, ...] | None = option_field(
-        None,
-        "Numbers of topics for the coefficients, e.g. 25,50,100; as many as there are by default.",
-        flag="--topics",
-        minimum=1,
-        maximum=10**9,
-    )
     target: tuple[float, ...] = option_field(
         (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
     )
@@ -90,35 +80,30 @@ class Reliability(Analysis):
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         variances, n_topics = of_scores(table, components), table.sizes.size
-        sizes = np.array(self.topic_sizes or (n_topics,))
         ratio, *left_out = np.moveaxis(ratios(np.moveaxis(variances, -1, 0)), 0, -1)
         low, high = limits(ratio, np.array(left_out), "log")
-        points = np.linspace(1, max(2 * n_topics, 1.05 * sizes.max()), POINTS)
+        points = np.linspace(1, 2 * n_topics, POINTS)
         values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
         # The larger the ratio, the fewer the topics.
         ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
         for end, of, of_topics in ends:
             values[f"ratio{end}"] = of
-            values[f"value{end}"] = coefficient(of[..., np.newaxis], sizes)
+            values[f"value{end}"] = coefficient(of, n_topics)
             values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
             topics = np.stack([topics_for(of_topics, target) for target in self.target], axis=-1)
             values[f"topics{end}"] = np.where(np.isfinite(topics), topics, np.nan)
         coords = {
             names.COEFFICIENT: label_array(COEFFICIENTS),
             names.SOURCE: label_array(SOURCES),
-            names.N_TOPICS: sizes,
             names.TARGET: np.array(self.target),
             "curve_topics": points,
         }
-        notes = about_negative(table, variances[0])
+        labels = [
+            f"{SOURCES[source]} by {metric}"
+            for k, metric in enumerate(table.metrics)
+            for source in np.flatnonzero((variances[0, table.cell_of[k]] < 0).any(axis=0))
+        ]
+        notes = ["Negative estimates of variance count as 0: " + ", ".join(labels) + "."]
+        notes = notes if labels else []
         attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
         return table.dataset(VARIABLES, values, coords, attrs)
-
-
-def about_negative(table: Table, variances: FloatArray) -> list[str]:
-    """Return a note on negative estimates of variances, (cell, source)."""
-    labels = []
-    for k, metric in enumerate(table.metrics):
-        below = (variances[table.cell_of[k]] < 0).any(axis=0)
-        labels += [f"{source} by {metric}" for source in np.array(SOURCES)[below]]
-    return [f"Negative estimates of variance count as 0: {', '.join(labels)}."] if labels else []

@@ -59,7 +59,7 @@ class Stability(TwoSamples):
         below=1,
     )
 
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+    def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         sizes, (n_cells, n_runs, _) = self.n_drawn(table), table.scores.shape
         better = np.zeros((n_cells, len(sizes), len(self.fuzziness), n_runs, n_runs), np.int64)
         for s, size in enumerate(sizes):
@@ -80,7 +80,7 @@ class Stability(TwoSamples):
             "second_better": Sum(better[..., second, first]),
         }
 
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+    def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
         first, second = totals["first_better"], totals["second_better"]
         equal = table.trials - first - second
         n_comparisons = table.trials * first.shape[-1]

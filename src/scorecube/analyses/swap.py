@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
@@ -26,7 +27,7 @@ from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders
 from scorecube.statistics.batches import BATCHES
 
-MOST_BINS = 1000
+NARROWEST, MOST_BINS = Fraction(1, 100), 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ class Swap(TwoSamples):
     name: ClassVar[str] = "swap"
     jackknife: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
-        "--sampling disjoint --size 5,10,15,20,25 --trials 1000 --seed 1",
+        "--sampling disjoint --size 5,15,25 --trials 1000 --seed 1",
     )
 
     rule: Literal["s0", "s1"] = option_field(
@@ -63,13 +64,10 @@ class Swap(TwoSamples):
     confidence: tuple[float, ...] = option_field(
         (0.95, 0.9, 0.8), "1 - accepted swap rates.", above=0, below=1
     )
-    bin_width: float = option_field(
-        0.01, "Width of the difference bins, in units of the score.", above=0
-    )
     bins: Literal["auto"] | int = option_field(
         "auto",
-        "Number of difference bins, of which the last is open; auto: as many as needed, all "
-        "closed.",
+        "Number of bins of differences of .01, of which the last is open; auto: as many as "
+        "needed, all closed.",
         minimum=2,
         maximum=MOST_BINS,
     )
@@ -85,41 +83,38 @@ class Swap(TwoSamples):
     )
 
     def notes(self, table: Table) -> list[str]:
-        notes, needed = super().notes(table), self.bins_needed(table)
+        notes, width = super().notes(table), self.bin_width(table)
         if len(table.runs) > 2**15:  # counts of a trial have 32 bits
             raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
-        if self.bins == "auto" and needed > MOST_BINS:
-            notes.append(
-                f"Differences of {(MOST_BINS - 1) * self.bin_width:g} and more are in one open "
-                f"bin; use a larger {option('bin_width')}."
-            )
-        if needed == 2:
-            notes.append(f"All differences may be in one bin; use a smaller {option('bin_width')}.")
+        if width != NARROWEST:
+            notes.append(f"Bins of differences are {float(width):g} wide.")
         return notes
 
-    def widths(self, table: Table, size: int) -> FloatArray:
-        """Return the width of a bin in units of sums over a sample, float64 (cell,)."""
-        return np.asarray(self.bin_width * size / table.grid_units)
-
-    def bins_needed(self, table: Table) -> int:
-        """Return the number of bins for the largest difference of two means of samples."""
-        smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
-        spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
+    def spread(self, table: Table, smallest: int) -> FloatArray:
+        """Return the largest difference of two samples of some units, float64 (cell,)."""
         if self.summary != "mean":
-            spread = np.ptp(table.units, axis=(1, 2))
-        return max(2, int((spread / self.widths(table, 1)).max()) + 2)
+            return np.asarray(np.ptp(table.units, axis=(1, 2)) * table.grid_units)
+        spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
+        return np.asarray(spread * table.grid_units)
 
-    def n_closed(self, n_bins: int) -> int:
-        """Return how many bins have an upper limit: all, unless their number is stated."""
-        return n_bins - int(self.bins != "auto" or n_bins == MOST_BINS)
+    def bin_width(self, table: Table) -> Fraction:
+        """Return the width of bins: .01, or the least power of ten of which there are not many."""
+        width, largest = NARROWEST, float(self.spread(table.part_of or table, 1).max())
+        while largest / float(width) + 2 > MOST_BINS:
+            width *= 10
+        return width
 
-    def edges(self, n_bins: int) -> FloatArray:
-        """Return the lower edges of bins, as they are written in decimals."""
-        return np.array([float(k * Fraction(str(self.bin_width))) for k in range(n_bins)])
+    def n_bins(self, table: Table) -> int:
+        """Return the number of bins: as stated, or for the largest difference of two samples."""
+        if self.bins != "auto":
+            return self.bins
+        smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
+        most = float(self.spread(table, smallest).max()) / float(self.bin_width(table))
+        return min(max(2, int(most) + 2), MOST_BINS)
 
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+    def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         sizes, n_runs, whole = self.n_drawn(table), len(table.runs), table.part_of is None
-        n_bins = min(self.bins_needed(table), MOST_BINS) if self.bins == "auto" else self.bins
+        n_bins, width = self.n_bins(table), float(self.bin_width(table))
         shape = len(table.scores), len(sizes)
         # Of a part of the topics no limits over trials are asked for, and all pairs share samples,
         # which has the same expectation.
@@ -128,20 +123,19 @@ class Swap(TwoSamples):
         if self.share == "none" and whole:
             sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
-        filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros((*shape, 2), np.int64)
+        filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros(shape, np.int64)
         order, distinct = np.zeros((*shape, stop - start), np.int32), np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
-            widths = self.widths(table, size)
+            widths = width * size / table.grid_units
             for low, high in self.chunks(table, start, stop):
                 counted = np.zeros((shape[0], high - low, counts.shape[-1]), np.int32)
                 for pair, runs in sampled:
                     samples = self.counts(table, size, low, high, pair)
                     distinct[s] += overlap(samples)
-                    for cell, width in enumerate(widths):
+                    for cell, of_bin in enumerate(widths):
                         sums = self.sums(table, cell, samples, size, runs)
-                        count_orders(sums, width, float(size), counted[cell])
-                        ends = int(sums.max()), int(np.ptp(sums, axis=0).max())
-                        largest[cell, s] = np.maximum(largest[cell, s], ends)
+                        count_orders(sums, of_bin, float(size), counted[cell])
+                        largest[cell, s] = max(largest[cell, s], int(sums.max()))
                 for batch in range(n_batches):
                     of_batch = counted[:, (batch - low) % n_batches :: n_batches]
                     counts[:, s, batch] += of_batch.sum(axis=1)
@@ -162,5 +156,10 @@ class Swap(TwoSamples):
             raise BadPlan(f"with {chosen} each pair of runs has samples of its own")
         return super().drawn(table)
 
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+    def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
         return make_result(self, table, totals)
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        result, width = super().result(table, totals), self.bin_width(table)
+        lower = [float(k * width) for k in range(result.sizes[names.BIN])]
+        return result.assign_coords(lower=(names.BIN, lower))

@@ -24,7 +24,6 @@ VARIABLES = read_variables("""
     swaps | count/i | comparisons | comparisons on which the second sample disagrees, by the rule
     swap_rate | share | 1 | swaps / count; missing where the bin is empty
     swap_rate | limits:swap_rate | 1 | limit (95 %) over trials with these topics and runs
-    swap_rate_fitted | estimate | 1 | weighted isotonic regression of the swap rates
     tie_share | share | 1 .2f | share of comparisons with an exact tie on at least one sample
     [metric gain size confidence]
     required_difference | estimate | score .2f | lower edge of the bin that the rule chooses
@@ -38,10 +37,7 @@ VARIABLES = read_variables("""
     share_behind | share | 1 .0% | largest share of all metrics and gain settings, minus this one
     share_behind | limits:share_behind | 1 .0% | limit, 95 % for all pairs together
     [metric gain size]
-    both_zero | count/i | comparisons | pairs and trials with no difference in either sample
     max_performance = largest mean | estimate | score | over runs, trials and both samples
-    max_difference = largest difference | estimate | score | of two mean scores on one sample
-    support = highest bin begins at | estimate | score .2f | lower edge of the highest bin in use
     tau | estimate | 1 | mean of Kendall's tau-a between the rankings by both samples
     tau | limits:tau | 1 | limit (95 %) of the mean tau of these runs with other topics
     [metric gain size trial]
@@ -71,7 +67,8 @@ def curve_of(swap: Any, counts: IntArray) -> Curve:
     total = counts.sum(axis=2)
     count, swaps = count_and_swaps(total, swap.rule == "s1")
     same, _, opposite, _ = orders(total)
-    required = required_differences(count, swaps, swap.confidence, swap.n_closed(count.shape[-1]))
+    n_closed = count.shape[-1] - int(swap.bins != "auto")
+    required = required_differences(count, swaps, swap.confidence, n_closed)
     share = np.where(required.isotonic < 0, np.nan, share_beyond(count, required.smooth))
     return Curve(count, swaps, required, share, (same - opposite).sum(-1) / count.sum(-1))
 
@@ -93,7 +90,6 @@ def make_result(swap: Any, table: Table, totals: Totals) -> xr.Dataset:
     coords = {
         names.SIZE: np.array(swap.sizes(table)),
         names.BIN: np.arange(n_bins),
-        "lower": (names.BIN, swap.edges(n_bins)),
         names.CONFIDENCE: np.array(swap.confidence),
     }
     options = ("sampling", "rule", "share", "required", "summary")
@@ -113,7 +109,7 @@ def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str
     n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
     n_samples = table.trials * (n_pairs if swap.share == "none" else 1)
     units, lows = table.grid_units[:, np.newaxis], [[grid.low] for grid in table.grids]
-    of_mean = totals["largest"] / np.array(swap.n_drawn(table))[:, np.newaxis]
+    of_mean = totals["largest"] / np.array(swap.n_drawn(table))
     first, second, both = totals["distinct"].T
     return {
         "count": curve.count,
@@ -121,11 +117,8 @@ def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str
         "swap_rate": rate,
         "swap_rate_low": low,
         "swap_rate_high": high,
-        "swap_rate_fitted": curve.required.fitted,
         "tie_share": tie_share,
-        "both_zero": total.both_tied,
-        "max_performance": lows + of_mean[..., 0] * units,
-        "max_difference": of_mean[..., 1] * units,
+        "max_performance": lows + of_mean * units,
         "unique": (first + second) / (2 * n_samples),
         "common": both / n_samples,
         "tau": curve.tau,
@@ -140,7 +133,8 @@ def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> d
     Other rules than the isotonic one have none.
     """
     n_bins, required = curve.count.shape[-1], curve.required
-    edges, left_out = swap.edges(n_bins), left_out if swap.required == "isotonic" else []
+    width, left_out = swap.bin_width(table), left_out if swap.required == "isotonic" else []
+    edges = np.array([float(k * width) for k in range(n_bins)])
     chosen = required.suffix if swap.required == "suffix" else required.isotonic
     difference = np.where(chosen < 0, np.nan, edges[chosen])
     at_least = np.cumsum(curve.count[..., ::-1], axis=-1)[..., ::-1]
@@ -162,11 +156,11 @@ def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> d
     behind_limits = jackknife.limits(behind, np.array(others), "plain", 1 - 0.05 / n_pairs)
     return {
         "required_difference": difference,
-        "required_low": np.minimum(low * swap.bin_width, difference),
-        "required_high": np.clip(high * swap.bin_width, difference, np.maximum(most, difference)),
+        "required_low": np.minimum(low * float(width), difference),
+        "required_high": np.clip(high * float(width), difference, np.maximum(most, difference)),
         "required_suffix": np.where(required.suffix < 0, np.nan, edges[required.suffix]),
-        "required_difference_smooth": required.smooth * swap.bin_width,
-        "open_bin": chosen >= swap.n_closed(n_bins),
+        "required_difference_smooth": required.smooth * float(width),
+        "open_bin": (swap.bins != "auto") & (chosen == n_bins - 1),
         "share": share,
         "share_low": np.minimum(share_low, share),
         "share_high": np.maximum(share_high, share),
@@ -175,5 +169,4 @@ def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> d
         ),
         "share_behind_low": behind_limits[0],
         "share_behind_high": behind_limits[1],
-        "support": edges[n_bins - 1 - np.argmax(curve.count[..., ::-1] > 0, axis=-1)],
     }

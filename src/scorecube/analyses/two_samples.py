@@ -6,18 +6,20 @@ retrieval metrics".
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Analysis
+from scorecube.analyses.protocol import Analysis, Part, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
+from scorecube.collection.schema import label_array
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
@@ -35,15 +37,18 @@ ALL_RUNS = slice(None)
 class TwoSamples(Analysis):
     """Base of analyses that draw two samples of topics in each trial, for all metrics and runs."""
 
-    sampling: Literal["disjoint", "replacement", "independent"] = option_field(
+    sampling: (
+        Literal["disjoint", "replacement", "independent"]
+        | tuple[Literal["disjoint", "replacement", "independent"], ...]
+    ) = option_field(
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without "
-        "(independent).",
+        "(independent); several give a dimension.",
     )
     size: Literal["half"] | int | tuple[int, ...] | None = option_field(
         None,
-        "Topics in each sample, e.g. 25, or 5,10,25, or half; half of them, with "
-        "replacement all, by default.",
+        "Topics in each sample, e.g. 25, or 5,10,25, or half; half of them, with replacement alone "
+        "all, by default.",
         minimum=1,
     )
     summary: Literal["mean", "geo", "area"] = option_field(
@@ -54,10 +59,65 @@ class TwoSamples(Analysis):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.size, tuple):
-            ascending = tuple(sorted(set(self.size)))
-            # Equal sizes must have equal digests.
-            object.__setattr__(self, "size", ascending[0] if len(ascending) == 1 else ascending)
+        # Equal options must have equal digests: a single value stands alone.
+        for name, distinct in (("sampling", dict.fromkeys), ("size", lambda of: sorted({*of}))):
+            if isinstance(value := getattr(self, name), tuple):
+                several = tuple(distinct(value))
+                object.__setattr__(self, name, several[0] if len(several) == 1 else several)
+
+    def by_sampling(self) -> dict[str, Self]:
+        """Return records of one sampling each, by the ending of the names of their parts."""
+        if isinstance(self.sampling, str):
+            return {"": self}
+        size: Any = HALF if self.size is None else self.size
+        return {f"_{way}": replace(self, sampling=way, size=size) for way in self.sampling}
+
+    @abstractmethod
+    def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        """Return the parts of a block of a record of one sampling."""
+
+    @abstractmethod
+    def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
+        """Return the result of a record of one sampling."""
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        return {
+            name + ending: part
+            for ending, one in self.by_sampling().items()
+            for name, part in one.block_of(table, start, stop).items()
+        }
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        results = []
+        for ending, one in self.by_sampling().items():
+            whole, *left_out = (
+                {name.removesuffix(ending): of[name] for name in of if name.endswith(ending)}
+                for of in (totals, *totals.left_out)
+            )
+            results.append(one.result_of(table, Totals(whole, left_out)))
+        return self.joined(results) if len(results) > 1 else results[0]
+
+    def joined(self, results: list[xr.Dataset]) -> xr.Dataset:
+        """Return results, or samples, of all samplings along a dim of their own."""
+        along = xr.Variable(names.SAMPLING, label_array(self.sampling))
+        joined = xr.concat(
+            [result.drop_attrs(deep=False) for result in results],
+            along,
+            data_vars="all",
+            coords="minimal",
+            compat="override",
+            join="outer",
+            fill_value={"count": 0, "swaps": 0},
+        )
+        first = (names.METRIC, names.GAIN, names.SAMPLING)
+        joined = joined.transpose(*first, ..., missing_dims="ignore")
+        attrs = {name: of for name, of in results[0].attrs.items() if name != names.SAMPLING}
+        return joined.assign_attrs(attrs)
+
+    @property
+    def kind(self) -> int:
+        """Number of the sampling of a record of one."""
+        return int(Sampling[str(self.sampling).upper()])
 
     def n_drawn(self, table: Table) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
@@ -76,17 +136,17 @@ class TwoSamples(Analysis):
 
     def notes(self, table: Table) -> list[str]:
         n, n_runs, largest = table.sizes.size, len(table.runs), self.n_drawn(table)[-1]
-        needed = largest * (2 if self.sampling == "disjoint" else 1)
         if n_runs < 2 or n < 2:
             found = f"{counted(n_runs, 'run')} and {counted(n, 'topic')}"
             raise BadPlan(f"{self.name} needs 2 runs and 2 topics, found {found}")
-        if self.sampling != "replacement" and needed > n:
-            raise BadPlan(
-                f"{self.sampling} samples of {largest} topics need {needed} topics, but there are "
-                f"only {n}; use {option('size', n * largest // needed)} or less, or "
-                f"{option('sampling', 'replacement')}",
-                option="size",
-            )
+        for one in self.by_sampling().values():
+            needed = largest * (2 if one.sampling == "disjoint" else 1)
+            if one.sampling != "replacement" and needed > n:
+                raise BadPlan(
+                    f"{one.sampling} samples of {largest} topics need {needed} topics, but there "
+                    f"are only {n}; use {option('size', n * largest // needed)} or less",
+                    option="size",
+                )
         if self.summary != "mean" and table.n_topics != n:
             raise BadPlan("only means are defined of topics in groups or bags", option="summary")
         notes = super().notes(table)
@@ -109,8 +169,7 @@ class TwoSamples(Analysis):
         pair: Number of a pair of runs with samples of its own; None for all pairs.
         """
         key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
-        kind = int(Sampling[self.sampling.upper()])
-        return topic_counts(key, kind, table.sizes.size, size, low, high, pair or 0)
+        return topic_counts(key, self.kind, table.sizes.size, size, low, high, pair or 0)
 
     def sums(
         self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
@@ -133,11 +192,12 @@ class TwoSamples(Analysis):
 
     def drawn(self, table: Table) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
-        key, kind = table.key(Purpose.SWAP_TOPICS), int(Sampling[self.sampling.upper()])
-        size = self.n_drawn(table)[-1]
-        positions = topic_samples(key, kind, table.sizes.size, size, 0, table.trials)
-        dims = names.TRIAL, names.HALF, names.DRAW
-        return xr.Dataset({names.TOPIC_SAMPLE: (dims, positions)})
+        key, size = table.key(Purpose.SWAP_TOPICS), self.n_drawn(table)[-1]
+        dims, samples = (names.TRIAL, names.HALF, names.DRAW), list[xr.Dataset]()
+        for one in self.by_sampling().values():
+            positions = topic_samples(key, one.kind, table.sizes.size, size, 0, table.trials)
+            samples.append(xr.Dataset({names.TOPIC_SAMPLE: (dims, positions)}))
+        return self.joined(samples) if len(samples) > 1 else samples[0]
 
 
 def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from scorecube.report.views import AGREEMENT, Answer, View
 
 _COLUMNS = (
     "tau topics_low topics_high spearman tau_b tau_ap tau_low tau_high exceeds_one z p_value "
-    "p_exact n_runs tied_pairs concordant discordant bold=marked"
+    "p_exact n_runs tied_pairs discordant"
 )
 _TAU = "tau=tau,topics_low,topics_high"
 METRICS = Table(
@@ -45,7 +45,7 @@ SWOPS = Table("gain metric", "metric gain sorted_by swops n_runs")
 def triangle(result: xr.Dataset) -> pd.DataFrame:
     """Return tau of every two metrics as Table 2 of Sakai and Shang 2016, by gain setting.
 
-    Each has the papers' limits; bold values have a star.
+    Each has the papers' limits; those above 1 have a star.
     """
     columns = labels_of(result, names.METRIC)[:-1]
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -54,14 +54,8 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
         cells = rows.setdefault((row["gain"], row["metric_b"]), first | dict.fromkeys(columns, ""))
         if np.isfinite(row["tau"]):  # missing with fewer than three runs
             limits = f"[{row['tau_low']:.3f}, {row['tau_high']:.3f}]"
-            cells[row["metric_a"]] = f"{row['tau']:.3f} {limits}{'*' if row['bold'] else ''}"
+            cells[row["metric_a"]] = f"{row['tau']:.3f} {limits}{'*' if row['exceeds_one'] else ''}"
     return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *columns])
-
-
-def title(options: Mapping[str, Any]) -> str:
-    """Return the confidence level and the rule for marking."""
-    marked = "" if options["bold"] is None else f", marked above {options['bold']:g}"
-    return f"{options['confidence']:.0%} limits{marked}"
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
@@ -123,6 +117,6 @@ VIEW = View(
     "without some topics. The papers' limits by the null variance (tau_low, tau_high) hold for "
     "unrelated rankings only.",
     answers={AGREEMENT: answers},
-    title=title,
+    title=lambda options: "every two gain settings" * options["every_gain"],
     figure=figure,
 )

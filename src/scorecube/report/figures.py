@@ -23,12 +23,9 @@ from scorecube.report.drawing import (
     drawn,
     with_figure_labels,
 )
-from scorecube.report.results import of_metrics, options_of_result, view_of_result
+from scorecube.report.results import of_metrics, view_of_result
 from scorecube.report.tables import COLLECTION
 from scorecube.report.views import View
-
-SAMPLINGS = ("disjoint", "replacement", "independent")
-"""In the order of Sakai 2005."""
 
 
 def figure(
@@ -67,7 +64,7 @@ def draw(view: View, result: xr.Dataset, axes: Any = None, **how: Any) -> Figure
     return drawn(view.figure, shown, axes=axes, analysis=view.name, **how)
 
 
-def draw_together(view: View, results: Sequence[xr.Dataset], by: str, **how: Any) -> Figure:
+def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
     """Draw the curves of each gain setting or sampling into one panel.
 
     Raises BadPlan: Fewer than two different values.
@@ -75,9 +72,9 @@ def draw_together(view: View, results: Sequence[xr.Dataset], by: str, **how: Any
     with rc_context(STYLE):
         figure = ShownFigure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
-        for value, result in values_of(results, by).items():
+        for value, part in values_of(result, by).items():
             before = {*axes.get_children()}
-            draw(view, result, axes, **how)
+            draw(view, part, axes, **how)
             for artist in axes.get_children():
                 label = str(artist.get_label())
                 if artist not in before and label and not label.startswith("_"):
@@ -91,11 +88,11 @@ def draw_together(view: View, results: Sequence[xr.Dataset], by: str, **how: Any
     return figure
 
 
-def draw_bars(view: View, results: Sequence[xr.Dataset], by: str, **how: Any) -> Figure:
+def draw_bars(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
     """Draw shares as bars, a group for each value and a part for each confidence."""
-    levels = sorted(results[-1][names.CONFIDENCE].values.tolist(), reverse=True)
+    levels = sorted(result[names.CONFIDENCE].values.tolist(), reverse=True)
     named = [
-        result.assign_attrs({COLLECTION: value}) for value, result in values_of(results, by).items()
+        part.assign_attrs({COLLECTION: value}) for value, part in values_of(result, by).items()
     ]
     with rc_context(STYLE):
         height = min(FIGURE_SIZE[1] * len(levels), PAGE_HEIGHT)
@@ -104,19 +101,15 @@ def draw_bars(view: View, results: Sequence[xr.Dataset], by: str, **how: Any) ->
         for part, level in zip(parts, levels, strict=True):
             assert view.overview is not None
             view.overview(Canvas(part, **how), named, level)
-        figure.suptitle(f"{results[-1].attrs.get(COLLECTION, '')}, by {by}", **ABOVE)
+        figure.suptitle(f"{result.attrs.get(COLLECTION, '')}, by {by}", **ABOVE)
     return figure
 
 
-def values_of(results: Sequence[xr.Dataset], by: str) -> dict[str, xr.Dataset]:
-    """Return a result for each gain setting or sampling, of the largest size."""
-    largest = [result.isel({names.SIZE: [-1]}, missing_dims="ignore") for result in results]
-    if by == names.GAIN:
-        (result,) = largest
-        values = {label: result.sel({by: [label]}) for label in labels_of(result, by)}
-    else:
-        stored = {options_of_result(result.attrs).get(by): result for result in largest}
-        values = {value: stored[value] for value in SAMPLINGS if value in stored}
+def values_of(result: xr.Dataset, by: str) -> dict[str, xr.Dataset]:
+    """Return the part of each gain setting or sampling, of the largest size."""
+    largest = result.isel({names.SIZE: [-1]}, missing_dims="ignore")
+    several = labels_of(result, by) if by in result.dims else []
+    values = {label: largest.sel({by: [label]}) for label in several}
     if len(values) < 2:
         raise BadPlan(
             f"{option('by', by)}: a figure by {by} takes at least two different values of it; "

@@ -19,12 +19,11 @@ RELIABILITY = Question("How reliable are the scores?", "How reliable?", ("reliab
 
 NAMES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
 COEFFICIENTS = Table(
-    "metric gain n_topics",
+    "metric gain",
     "metric gain n_topics erho2~=value~[erho2] phi~=value~[phi] n_runs",
     brief="metric=label n_topics E_rho^2=erho2~ Phi=phi~",
-    at={names.N_TOPICS: np.inf},
 )
-"""Coefficients by number of topics."""
+"""Coefficients of the topics at hand."""
 COMPONENTS = Table(
     "metric gain",
     "metric gain systems=component[systems] topics=component[topics] "
@@ -41,19 +40,15 @@ NEEDED = Table(
 
 
 def title(options: Mapping[str, Any]) -> str:
-    """Return the numbers of topics and the targets."""
-    sizes = ", ".join(map(str, options.get("topic_sizes") or ()))
-    targets = ", ".join(f"{target:g}" for target in options["target"])
-    return ", ".join(filter(None, [sizes and f"{sizes} topics", f"target {targets}"]))
+    """Return the targets."""
+    return f"target {', '.join(f'{target:g}' for target in options['target'])}"
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the coefficients for differences at the topics at hand, and topics for the target."""
     at = {names.TARGET: np.inf, names.COEFFICIENT: "erho2"}
     needed = {row["label"]: row for row in labelled(NEEDED.frame(result), at)}
-    own = {names.N_TOPICS: result.attrs[names.N_TOPICS]}
-    rows = labelled(COEFFICIENTS.frame(result), own)
-    for row in sorted(rows, key=lambda row: -row["erho2"]):
+    for row in sorted(labelled(COEFFICIENTS.frame(result)), key=lambda row: -row["erho2"]):
         numbers = row["erho2"], row["erho2_low"], row["erho2_high"]
         if not is_known(row["erho2"]):
             continue

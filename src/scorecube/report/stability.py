@@ -11,17 +11,19 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.report.results import labelled
-from scorecube.report.swap import sample_title
+from scorecube.report.swap import along_sampling, first_sampling, sample_title
 from scorecube.report.tables import Table
 from scorecube.report.views import DIFFERENCE, Answer, Question, View
 
 ERRORS = Question("How often do samples of topics disagree?", "How many errors?", ("stability",))
 
 RATES = Table(
-    "metric gain size fuzziness",
+    "sampling metric gain size fuzziness",
     "metric gain fuzziness error_rate ties trials size sampling",
     sort="fuzziness -size error_rate",
-    brief="metric=label error_rate ties topics=size fuzziness",
+    within=1,
+    part=along_sampling,
+    brief="metric=label sampling error_rate ties topics=size fuzziness",
     at={names.SIZE: np.inf, names.FUZZINESS: 0},
 )
 """Error rates and ties, the lowest error rate first (Buckley and Voorhees 2000, Table 1)."""
@@ -37,7 +39,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the error rates at the largest size and the smallest fuzziness, the lowest first."""
     least = float(result[names.FUZZINESS].min())
     at = {names.SIZE: np.inf, names.FUZZINESS: least}
-    for row in labelled(RATES.frame(result), at):
+    for row in labelled(RATES.frame(first_sampling(result)), at):
         clause = (
             f"with {row['ties']:.1%} ties and fuzziness {least:.0%}, on samples of {row['size']} "
             "of these topics"
@@ -49,7 +51,7 @@ def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
     """Error rate by ties, for each metric a line through its sizes at each fuzziness."""
     from scorecube.report.drawing import title_of
 
-    axes, cells = canvas.panel(), result.isel(gain=0)
+    axes, cells = canvas.panel(), first_sampling(result).isel(gain=0)
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         at = cells.isel(metric=k)
         ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values

@@ -149,7 +149,7 @@ def draw(
     analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from scores.
     collections: Names; None takes all that have a result.
     metrics, top: As of `scorecube.report.figures.figure`.
-    by: ``gain`` or ``sampling``, whose values in one collection are drawn together.
+    by: ``gain`` or ``sampling``, whose values in one result are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
     Raises BadName: An analysis or a metric that does not exist.
     Raises BadStudy: No result of the analysis.
@@ -176,16 +176,9 @@ def draw(
     (result,) = results
     if by is None:
         return figure(result, metrics=metrics, top=top)
-    name = str(result.attrs[COLLECTION])
-    stored = study[name].results(analysis) if by == "sampling" else [result]
-    wanted = {*labels_of(of_metrics(result, metrics), names.METRIC)}
-    stored = [
-        of_metrics(other, metrics).assign_attrs({COLLECTION: name})
-        for other in stored
-        if wanted <= {*labels_of(other, names.METRIC)}
-    ]
+    part = of_metrics(result, metrics)
     if form == "curves":
-        return draw_together(view, stored, by, top=top)
-    if view.overview is None or names.CONFIDENCE not in stored[-1].dims:
+        return draw_together(view, part, by, top=top)
+    if view.overview is None or names.CONFIDENCE not in part.dims:
         raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
-    return draw_bars(view, stored, by, top=top)
+    return draw_bars(view, part, by, top=top)

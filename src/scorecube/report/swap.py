@@ -18,36 +18,59 @@ from scorecube.report.views import DIFFERENCE, DISCRIMINATION, Answer, View
 SAME_LEVEL = 1e-9
 """Relative difference up to which two confidence levels are one."""
 STRICTEST = {names.CONFIDENCE: np.inf, names.SIZE: np.inf}
+
+
+def along_sampling(result: xr.Dataset) -> xr.Dataset:
+    """Return a result with the dim sampling, also of one."""
+    if names.SAMPLING in result.dims:
+        return result
+    return result.expand_dims({names.SAMPLING: [result.attrs[names.SAMPLING]]})
+
+
+def first_sampling(result: xr.Dataset) -> xr.Dataset:
+    """Return the part of a result that is about the first sampling."""
+    if names.SAMPLING not in result.dims:
+        return result
+    return result.isel(sampling=0).assign_attrs(sampling=str(result[names.SAMPLING].values[0]))
+
+
 SENSITIVITY = Table(
-    "metric gain size confidence",
+    "sampling metric gain size confidence",
     "metric gain confidence required_difference max_performance relative_difference share trials "
-    "size sampling max_difference support required_low required_high share_low share_high "
-    "share_behind~ required_difference_smooth required_suffix open_bin",
+    "size sampling required_low required_high share_low share_high share_behind~ "
+    "required_difference_smooth required_suffix open_bin",
     sort="-confidence -size -share",
-    brief="metric=label needed_difference=required_difference,required_low,required_high "
+    within=1,
+    part=along_sampling,
+    brief="metric=label sampling needed_difference=required_difference,required_low,required_high "
     "share_with_it=share~ topics=size confidence",
     at=STRICTEST,
 )
 """Required differences, by the share of comparisons that have them (Sakai 2005, Tables 1-4)."""
 RATES = Table(
-    "metric gain size bin",
-    "metric gain bin lower count swaps swap_rate~ swap_rate_fitted tie_share size",
+    "sampling metric gain size bin",
+    "metric gain bin lower count swaps swap_rate~ tie_share size sampling",
+    part=along_sampling,
 )
 """Swap rate of every bin (Sakai 2005, Figures 2-4), with 95 % limits over trials."""
 HALVES = Table(
-    "metric gain size", "metric gain size tau tau_low tau_high trials sampling", sort="-size -tau"
+    "sampling metric gain size",
+    "metric gain size tau tau_low tau_high trials sampling",
+    sort="-size -tau",
+    within=1,
+    part=along_sampling,
 )
 """Mean of Kendall's tau between the rankings by both samples, with limits over topics."""
-OVERLAP = Table("size", "size sampling unique common")
+OVERLAP = Table("sampling size", "size sampling unique common", part=along_sampling)
 """Mean numbers of distinct and of common topics of the samples (Sakai 2005, Table 5)."""
 
 
 def sample_title(options: Mapping[str, Any]) -> str:
     """Return sampling and sizes of samples."""
-    size = options["size"]
+    size, ways = options["size"], options["sampling"]
     number = {"half": "half of the"}.get(str(size), size[-1] if isinstance(size, list) else size)
-    words = f" of {number} topics" if size else ""
-    return f"{options['sampling']} samples{words}"
+    several = ", ".join(ways) if isinstance(ways, list) else ways
+    return f"{several} samples{f' of {number} topics' if size else ''}"
 
 
 def title(options: Mapping[str, Any]) -> str:
@@ -58,15 +81,14 @@ def title(options: Mapping[str, Any]) -> str:
         "own samples for every pair" * (options["share"] == "none"),
         f"{options['summary']} summaries" * (options["summary"] != "mean"),
         f"{options['bins']} bins" * (options["bins"] != "auto"),
-        f"bins of {options['bin_width']:g}" * (options["bin_width"] != 0.01),
         "required difference by the suffix rule" * (options["required"] != "isotonic"),
     )
     return ", ".join(filter(None, words))
 
 
 def strictest(result: xr.Dataset) -> list[dict[Any, Any]]:
-    """Return the rows of the highest confidence and the largest size, the largest share first."""
-    return labelled(SENSITIVITY.frame(result), STRICTEST)
+    """Return the rows of the first sampling, highest confidence, and largest size."""
+    return labelled(SENSITIVITY.frame(first_sampling(result)), STRICTEST)
 
 
 def shares(result: xr.Dataset) -> Iterator[Answer]:
@@ -91,11 +113,11 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
 
 
 def swap_rates(canvas: Any, result: xr.Dataset) -> None:
-    """Swap rate by difference (Sakai 2005, Figures 2-4), of the largest sample size."""
+    """Swap rate by difference (Sakai 2005, Figures 2-4): first sampling, largest sample size."""
     from scorecube.report.drawing import title_of
 
-    result = result.isel(size=[-1])
-    cells, lower = result.isel(gain=0, size=0), result["lower"].values
+    result = first_sampling(result)
+    cells, lower = result.isel(gain=0, size=-1), result["lower"].values
     axes = canvas.panel()
     for k, label in enumerate(labels_of(result, names.METRIC)):
         cell, style = cells.isel(metric=k), canvas.curve(k, 4.5, 1.4)
@@ -110,8 +132,7 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
         axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
         axes.annotate(f"{rate:.0%}", (1.0, rate), xycoords=("axes fraction", "data"), **words)
     last = max(np.flatnonzero(cells["count"].any(names.METRIC)), default=0)
-    half = 0.5 * (lower[1] - lower[0] if len(lower) > 1 else 1.0)
-    axes.set(xlim=(None, lower[last] + half), ylim=(0.0, None), title=title_of(result))
+    axes.set(xlim=(None, lower[last] + lower[1] / 2), ylim=(0.0, None), title=title_of(result))
     axes.set(xlabel="difference in mean score, lower edge of the bin", ylabel="swap rate")
     axes.legend(fontsize=8)
 
@@ -126,7 +147,9 @@ def sensitivity_bars(
     from scorecube.report.drawing import shares_by_collection
 
     level = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
-    frame = combine([SENSITIVITY.frame(result.isel(size=[-1], gain=[0])) for result in results])
+    frame = combine(
+        [SENSITIVITY.frame(first_sampling(result).isel(size=[-1], gain=[0])) for result in results]
+    )
     frame = frame[np.isclose(frame["confidence"], level, rtol=SAME_LEVEL, atol=0.0)]
     metrics = [name for result in results for name in labels_of(result, names.METRIC)]
     label = f"% of comparisons\nwith the difference required\nat {level:.0%} confidence"

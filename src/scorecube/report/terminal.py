@@ -96,9 +96,9 @@ def _shown(
     layout = first | brief_layout(table, frame)
     cells = readable(frame, layout)
     dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
-    for name in {names.METRIC, names.GAIN} & cells.columns.keys():
+    for name in {names.METRIC, names.GAIN, names.SAMPLING} & cells.columns.keys():
         texts = cells.columns[name]
-        if len(texts) > 1 and len({*texts}) == 1:
+        if len({*texts}) == 1 and (len(texts) > 1 or name == names.SAMPLING):
             dropped.add(name)
             title = f"{title}, {texts[0]}" if name == names.METRIC else title
     if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):

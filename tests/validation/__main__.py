@@ -2,14 +2,12 @@
 [--samples N]``.
 
 Run by hand when a method changes. A case is a truth and what is measured on it: truths are topics
-drawn with replacement from real collections, whose topics
-are then all topics there are, or models. Samples are functions of `SEED` and their number. Each
-rate has its standard error between samples. Cases of
-collections are left out where ``../shared/data`` is absent.
+drawn with replacement from real collections, whose topics are then all topics there are, or models.
+Samples are functions of `SEED` and their number. Cases of collections are left out where
+``../shared/data`` is absent.
 
-``ranks`` measures all parts of the page "ranks and tests" and writes docs/believe/ranks.csv, case
-by case, then the page's table and figure; a part writes its
-own rows. With ``--samples`` rows are only printed.
+``ranks`` measures all parts of the page "ranks and tests" and writes docs/believe/ranks.csv and the
+page's table; a part writes its own rows. With ``--samples`` rows are only printed.
 
 | name | what is measured |
 |---|---|
@@ -38,8 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.validation import judges, page, rates, reliability, swap, truths, two_metrics
-from tests.validation.cases import COVERED, MODEL, POPULATION, Case, Row, read, rows_of, write
+from tests.validation import judges, page, rates, reliability, swap, truths
+from tests.validation.cases import COVERED, POPULATION, Case, Row, read, rows_of, write
 from tests.validation.ranks import PARTS
 
 SEED = 37
@@ -58,24 +56,13 @@ def _itself(truth: Any) -> Any:
 
 
 def _swap() -> Cases:
-    made = [(f"{n} runs", MODEL, partial(swap.of_model, n)) for n in swap.MODELS]
-    real = [(name, POPULATION, partial(swap.of_files, files)) for name, files in swap.REAL.items()]
-    for (name, kind, make), n_topics in product([*made, *real], (24, 50)):
-        truth = partial(_itself, (name, n_topics, make))
-        yield Case(name, kind, n_topics, truth, swap.coverage, 150, COVERED)
+    for (name, files), n_topics in product(swap.REAL.items(), (24, 50)):
+        truth = partial(_itself, (name, n_topics, partial(swap.of_files, files)))
+        yield Case(name, POPULATION, n_topics, truth, swap.coverage, 150, COVERED)
 
 
 def _taus() -> Cases:
     measure, topics = rates.tau_coverage, rates.TAU_TOPICS * rates.TAU_PARTS
-    for (design, n_runs), tau in product(product(two_metrics.DESIGNS, (30, 60)), (0.7, 0.9, 1.0)):
-        made = partial(two_metrics.two_metrics, design, n_runs, topics, tau)
-        yield Case(f"{design}, {n_runs} runs, tau {tau}", MODEL, 50, made, measure, 200, COVERED)
-    for correlation in (0.0, 0.7):
-        kinds = partial(truths.two_generations, 30, topics, correlation)
-        name = f"two generations, correlation {correlation}, 30 runs"
-        yield Case(name, MODEL, 50, kinds, measure, 200, COVERED)
-    near = partial(truths.near_duplicate_teams, 10, 3, topics)
-    yield Case("near-duplicate teams of three, 30 runs", MODEL, 50, near, measure, 200, COVERED)
     for name, files in TAUS.items():
         both = partial(_of_two, files, topics)
         yield Case(name, POPULATION, 50, both, measure, 200, COVERED)
@@ -86,18 +73,15 @@ def _of_two(files: tuple[str, str], topics: int) -> truths.Truth:
 
 
 def _reliability() -> Cases:
-    for each in reliability.DESIGNS:
-        name, kind = f"{each.kind}, {each.n_systems} systems", POPULATION if each.kind in reliability.REAL else MODEL  # fmt: skip
-        made = partial(_itself, each)
-        yield Case(name, kind, each.n_topics, made, reliability.coverage, 500, COVERED)
+    for name, n_systems, n_topics in product(reliability.REAL, (12, 40), (10, 25, 50)):
+        made = partial(reliability.population, name, n_systems, n_topics)
+        text = f"{name}, {n_systems} systems"
+        yield Case(text, POPULATION, n_topics, made, reliability.coverage, 500, COVERED)
 
 
 def _corrected() -> Cases:
-    models = {"RR": truths.judged_reciprocal_ranks, "zero-inflated": truths.judged_zero_inflated}
     for m in (10, 20, 30):
         measure = judges.corrected_coverage(m)
-        for name, made in models.items():
-            yield Case(f"{name}, {m} labels of 50", MODEL, 50, made, measure, 300, COVERED)
         for judge, metric in product(judges.JUDGES, judges.METRICS):
             covid = partial(judges.covid_scores, judge, metric)
             name = f"TREC-COVID {metric}, {judge}, {m} labels of 50"
@@ -107,8 +91,6 @@ def _corrected() -> Cases:
 def _labels() -> Cases:
     measure = judges.label_coverage
     for n in (10, 20, 50):
-        made = partial(judges.judged_labels, n)
-        yield Case("made labels", MODEL, n, made, measure, 2000, COVERED)
         for judge in judges.JUDGES:
             covid = partial(judges.covid_labels, judge, n)
             yield Case(f"TREC-COVID, {judge}", POPULATION, n, covid, measure, 2000, COVERED)

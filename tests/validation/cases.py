@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from tests.validation import rates
 
@@ -100,13 +101,10 @@ def read(path: Path) -> list[Row]:
     """Return the rows of a CSV; none of one that is not there."""
     if not path.exists():
         return []
-    with path.open(newline="") as lines:
-        table = list(csv.reader(lines))[1:]
-    return [Row._make([*row[:3], int(row[3]), *row[4:8], int(row[8]), row[9]]) for row in table]
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return [Row(*row)._replace(units=int(row[3]), samples=int(row[8])) for row in table.to_numpy()]
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Write a CSV."""
-    with path.open("w", newline="") as lines:
-        table = csv.writer(lines, lineterminator="\n")
-        table.writerows([Row._fields, *rows])
+    pd.DataFrame(list(rows), columns=Row._fields).to_csv(path, index=False)

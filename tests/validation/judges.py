@@ -128,23 +128,6 @@ def covid_labels(judge: str, n_topics: int) -> Truth:
     return lambda chance: Sample(counts[chance.integers(0, len(counts), n_topics)], target)
 
 
-def judged_labels(n_topics: int) -> Truth:
-    """Return counts (topic, level, level) of two judges' labels: numbers of documents, shares of levels and of equal labels differ by topic; `Sample.means` are coefficients of 20,000 topics."""
-
-    def draw(chance: np.random.Generator, number: int = n_topics) -> Array:
-        documents = np.maximum(np.exp(chance.normal(np.log(60), 0.8, number)).astype(int), 5)
-        alike, shares = chance.beta(3, 2, number), chance.dirichlet((3, 1, 0.5), number)
-        levels = np.eye(3)
-        cells = alike[:, None, None] * shares[:, :, None] * levels
-        cells = cells + (1 - alike)[:, None, None] * shares[:, :, None] * shares[:, None, :]
-        counts = chance.multinomial(documents, cells.reshape(number, 9)).reshape(number, 3, 3)
-        return np.asarray(counts, np.float64)
-
-    whole = draw(np.random.default_rng(5), 20_000).sum(axis=0)
-    true = label_coefficients(whole)
-    return lambda chance: Sample(draw(chance), true)
-
-
 def corrected_coverage(labelled: int) -> Measure:
     """Return what measures the share of runs whose corrected mean is within its limits, with the truth of some topics, and of means over these topics alone."""
 

@@ -1,21 +1,15 @@
-"""The numbers of docs/believe/ranks.md, from the rows of ranks.csv: its table, what fails, and its
-figure."""
+"""The numbers of docs/believe/ranks.md, from the rows of ranks.csv: its table, and what fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from tests.validation.cases import GOALS, Row, read
+from tests.validation.cases import Row, read
 
 PAGE = Path(__file__).parents[2] / "docs" / "believe" / "ranks.md"
 CSV = PAGE.with_suffix(".csv")
-FIGURE = PAGE.with_suffix(".svg")
-WORST = ", worst"
 LIMITS = ("means", "leader", "rank sets", "difference")
 SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("means", ("means",)): "means",
@@ -48,11 +42,6 @@ def chosen(rows: Sequence[Row], part: str, quantities: tuple[str, ...]) -> list[
     """Return the rows behind a row of the table."""
     found = [row for row in rows if row.part == part and row.quantity in quantities]
     return [row for row in found if UNNAMED not in row.truth]
-
-
-def is_error(quantities: tuple[str, ...]) -> bool:
-    """Return whether quantities should be small."""
-    return GOALS[quantities[0].removesuffix(WORST)].error
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -107,41 +96,6 @@ def renewed(text: str, rows: Sequence[Row]) -> str:
     return text
 
 
-def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw each rate with two standard errors: coverage on the left, error rates on the right."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams |= {"svg.hashsalt": "ranks", "svg.fonttype": "none", "font.size": 9}
-    figure = Figure(figsize=(9.5, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    draw_side(left, rows, errors=False)
-    draw_side(right, rows, errors=True)
-    figure.savefig(path, metadata={"Date": None})
-
-
-def draw_side(axes: Any, rows: Sequence[Row], *, errors: bool) -> None:
-    """Draw coverages, or error rates; those beyond the axis stand at its end as triangles."""
-    low, high = (-0.01, 0.2) if errors else (0.8, 1.005)
-    kinds = [key for key in SHOWN if is_error(key[1]) == errors and chosen(rows, *key)][::-1]
-    for place, key in enumerate(kinds):
-        found = chosen(rows, *key)
-        y = place + 0.6 * ((np.arange(len(found)) + 0.5) / len(found) - 0.5)
-        rate, error = np.array([(float(row.measured), float(row.error)) for row in found]).T
-        colors = np.array(["#c0392b" if row.fails else "#2c6fad" for row in found])
-        axes.hlines(y, rate - 2 * error, rate + 2 * error, colors, linewidth=0.7)
-        axes.scatter(rate, y, 3, colors)
-        beyond = rate > high
-        axes.scatter(rate[beyond] * 0 + high, y[beyond], 20, colors[beyond], ">", clip_on=False)
-    for x, style in ((0.05, "-"), (0.07, ":")) if errors else ((0.95, "-"), (0.92, ":")):
-        axes.axvline(x, color="#777777", linewidth=0.8, linestyle=style)
-    axes.set_yticks(range(len(kinds)), [SHOWN[key].replace("`", "") for key in kinds])
-    axes.set_xlim(low, high)
-    axes.set_xlabel("error rate" if errors else "coverage")
-
-
 def renew() -> None:
-    """Write the page's numbers and its figure."""
-    rows = read(CSV)
-    PAGE.write_text(renewed(PAGE.read_text(), rows))
-    draw(rows, FIGURE)
+    """Write the page's numbers."""
+    PAGE.write_text(renewed(PAGE.read_text(), read(CSV)))

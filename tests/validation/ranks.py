@@ -137,9 +137,6 @@ def maxt() -> Cases:
         yield drawn(f"{name}, exchanged", 50, exchanged, family_error)
     for (name, make), n in product(list(FIELDS.items())[:4], (25, 50)):
         yield model(name, n, partial(make, n), rates.against_baseline)
-    copies = [normal(0.4 + 0.01 * (k % 5 > 0) + 0.1 * (k >= 5)) for k in range(20)]
-    make_copies = partial(made, copies, 50, family=5, likeness=0.99)
-    yield model("normal, copies .01 better, others .1", 50, make_copies, family_error)
 
 
 def of_sizes(make: Callable[[int, int], Truth], sizes: Sequence[int]) -> list[Truth]:

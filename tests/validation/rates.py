@@ -20,8 +20,6 @@ ALPHA = 0.05
 TRIALS = 499
 EQUAL_MEANS = 1e-12
 """Difference of true means up to which they are equal."""
-SMALL = 0.011
-"""Largest difference of true means that is small."""
 TAU_TOPICS, TAU_PARTS = 50, 61
 """Topics of an analysis, and parts of as many topics: the first is analysed, tau is to be expected of the others."""
 Values = dict[str, Floats]
@@ -130,7 +128,7 @@ def own_limits(table: Any, chosen: Any) -> tuple[Floats, Floats]:
 
 
 def family_error(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether any pair with equal means is significant, and the share of others that is."""
+    """Return whether any pair with equal means is significant."""
     parts = []
     for cube, drawn, of_trials in cubes(truth, number, seed):
         tests = {"max-T": sc.MaxT(alphas=(ALPHA,)), "Tukey": sc.Tukey(alphas=(ALPHA,))}
@@ -143,17 +141,10 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
         first, second = np.triu_indices(len(drawn[0].means), 1)
         apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
         found = {name: values < ALPHA for name, values in p.items()}
-        part = {name: each[:, apart < EQUAL_MEANS].any(axis=1) for name, each in found.items()}
-        for which, chosen in (("found", apart > EQUAL_MEANS), ("small ones found", near(apart))):
-            if chosen.any():
-                part |= {f"{name}, {which}": x[:, chosen].mean(axis=1) for name, x in found.items()}
-        parts.append(part)
+        parts.append(
+            {name: each[:, apart < EQUAL_MEANS].any(axis=1) for name, each in found.items()}
+        )
     return chained(parts)
-
-
-def near(apart: Floats) -> Any:
-    """Return which true differences are small, and none."""
-    return (apart > EQUAL_MEANS) & (apart <= SMALL)
 
 
 def against_baseline(truth: Truth, number: int, seed: int) -> Values:

@@ -1,6 +1,6 @@
 """Limits over topics of the swap method: required differences, shares and tau of some runs on other topics.
 
-Topics are drawn with replacement from a matrix of scores, whose topics are then all topics there are: a real one, or one of a model with many topics.
+Topics are drawn with replacement from a real matrix of scores, whose topics are then all topics there are.
 Truth is what samples of half as many topics from the whole matrix give.
 """
 
@@ -18,14 +18,10 @@ from scorecube.collection.evaluation import cube_dataset
 from scorecube.statistics.required_difference import share_beyond
 from scorecube.workflow.api import analyse
 from tests.validation.rates import Values, collected, covers
-from tests.validation.swap_population import Population
 from tests.validation.truths import Floats, real_scores
 
 LEVEL = 0.95
 TRIALS, TRUE_TRIALS = 1000, 20_000
-MANY_TOPICS = 1200
-MODELS = (15, 30, 60)
-"""Numbers of runs."""
 REAL = {
     "robust2004": ("robust2004/ap_249topics.csv", "robust2004/p10_249topics.csv"),
     "TREC-8": ("adhoc8/ap.csv", "adhoc8/p10.csv", "adhoc8/rr.csv"),
@@ -34,12 +30,6 @@ N_RUNS = 30
 """Runs of real matrices, evenly spread."""
 Scores = tuple[str, Callable[[], Floats]]
 """Name of a matrix, and its scores (metric, run, topic)."""
-
-
-def of_model(n_runs: int) -> Floats:
-    """Return the scores of runs of a model on many topics."""
-    chance = np.random.default_rng((1001, n_runs))
-    return np.asarray(Population(n_runs, 1, MANY_TOPICS).scores(chance, 1)[0])
 
 
 def of_files(files: tuple[str, ...]) -> Floats:

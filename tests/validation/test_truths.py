@@ -20,10 +20,6 @@ MODELS: dict[str, Truth] = {
     "near copies": made(list(LAWS.values())[:6], 50, family=3),
     "changes": changes(0.05, 0.02, 1.0, 50)[0],
     "changes of groups": changes(0.05, 0.1, 0.25, truths.unequal_sizes(20))[0],
-    "two generations": truths.two_generations(),
-    "teams": truths.near_duplicate_teams(),
-    "judged": truths.judged_reciprocal_ranks(),
-    "zeros": truths.judged_zero_inflated(),
 }
 
 
@@ -55,15 +51,6 @@ def test_scores_correlate_as_said() -> None:
         for x, y in ((first[0], first[2]), (first[0], second[0]), (first[0], first[1]))
     ]
     assert found == pytest.approx([0.4, 0.3, 0.4 + 0.6 * 0.9], abs=0.05)
-
-
-def test_groups_have_all_topics() -> None:
-    sizes = truths.unequal_sizes(10)
-    assert (sum(sizes), min(sizes), max(sizes)) == (50, 1, 9)
-    (sample,) = samples(made([binary(0.5)], sizes), 1, 1)
-    assert np.bincount(sample.groups).tolist() == sizes
-    (plain,) = samples(truths.unnamed(made([binary(0.5)], sizes)), 1, 1)
-    assert plain.groups is None
 
 
 def test_levelled_runs_have_one_mean_within_the_range() -> None:
@@ -116,10 +103,3 @@ def test_every_case_has_rates(name: str, data: Path, tmp_path: Path) -> None:
 def test_the_page_has_the_numbers_of_its_table() -> None:
     """Written by the command, never by hand."""
     assert page.renewed(page.PAGE.read_text(), read(page.CSV)) == page.PAGE.read_text()
-
-
-def test_topics_whose_ids_are_numbers_are_no_run(tmp_path: Path) -> None:
-    path = tmp_path / "ap.csv"
-    for header, first in (("topic,a,b", "301,"), ("a,b", "")):
-        path.write_text(f"{header}\n{first}0.5,0.25\n{first}0.75,0.5\n")
-        assert truths._table(path).tolist() == [[0.5, 0.75], [0.25, 0.5]]

@@ -46,7 +46,7 @@ len(list(study))
 # %% [markdown]
 # ## The sweep file and the cluster
 #
-# `scorecube sweep --init` writes an example; `cluster/` in the repository has files of clusters. Here two processes
+# `cluster/` in the repository has files of clusters. Here two processes
 # of this machine are the cluster.
 
 # %%

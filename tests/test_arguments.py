@@ -41,7 +41,6 @@ def rankings() -> xr.Dataset:
         ({"trials": "1.5"}, "trials: expected a whole number of at least 1; found '1.5'"),
         ({"workers": 0}, "workers: expected a whole number of at least 1; found 0"),
         ({"workers": "two"}, "workers: expected a whole number of at least 1; found 'two'"),
-        ({"block_units": 1.5}, "block_units: expected a whole number of at least 1; found 1.5"),
     ],
 )  # fmt: skip
 def test_analyse_refuses_other_types(

@@ -1,4 +1,4 @@
-"""Commands that add collections: evaluate, import, standardise, sweep --init."""
+"""Commands that add collections: evaluate, import, standardise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 import scorecube as sc
 from scorecube.testing import simulate_cube
-from scorecube.workflow.sweep_file import read_sweep
 from tests.conftest import Cli, Files
 
 
@@ -54,10 +53,3 @@ def test_several_runs_follow_one_flag(scorecube: Cli, files: Files, tmp_path: Pa
     words = ["--name", "small", "--runs", *runs, "--qrels", files.qrels]
     scorecube("evaluate", tmp_path / "s.zarr", *words).succeeded()
     assert sc.open_study(tmp_path / "s.zarr")["small"].cube.sizes["run"] == 3
-
-
-def test_an_example_of_a_sweep_comes_with_the_package(tmp_path: Path, scorecube: Cli) -> None:
-    file = tmp_path / "sweep.toml"
-    scorecube("sweep", "--init", file).succeeded()
-    assert {source.name for source in read_sweep(file).sources} == {"mytask"}
-    assert scorecube("sweep", "--init", file).status == 1

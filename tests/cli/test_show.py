@@ -10,6 +10,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.testing import simulate_cube
+from scorecube.workflow.tasks import plan_in_study
 from tests.conftest import Cli
 
 
@@ -23,9 +24,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     entries = [
         sc.Entry(sc.Swap(size=(5, 10)), trials=20, seed=1),
         sc.Entry(sc.Bootstrap(), trials=20, seed=1),
-        sc.Entry(sc.Bootstrap(), trials=20, seed=2, collections=("a",)),
     ]
     sc.sweep(entries, study, workers=1)
+    (task,) = plan_in_study(study, sc.Bootstrap(), collections=["a"], trials=20, seed=2)
+    task.run()
     return path
 
 
@@ -66,7 +68,8 @@ def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Pat
         study.add(name, cube=simulate_cube(n_runs=4, seed=seed, gains=("3:2:1",)))
         for sampling in order:
             plan = sc.Swap(size=5, sampling=sampling)  # type: ignore[arg-type]
-            sc.sweep([sc.Entry(plan, trials=20, seed=1, collections=(name,))], study, workers=1)
+            (task,) = plan_in_study(study, plan, collections=[name], trials=20)
+            task.run()
     refused = scorecube("show", path, "swap", "--average")
     assert refused.status == 1
     assert "no row of swap is in all collections" in refused.stderr

@@ -56,13 +56,13 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
     study, folder = tmp_path / "study.zarr", tmp_path / "all"
     shutil.copytree(parts[0][1], folder)
 
-    def sweep(key: str = "") -> str:
+    def sweep(*words: str) -> str:
         file = tmp_path / "sweep.toml"
         file.write_text(
             f'study = "{study}"\ntrials = 20\nseed = 1\n[[collection]]\nname = "demo"\nruns = "{folder}"\nqrels = "{files.qrels}"\n'
-            f'teams = "{files.teams}"\nmetrics = ["AP"]\n{key}\n[[analysis]]\nname = "swap"\n'
+            f'teams = "{files.teams}"\nmetrics = ["AP"]\n[[analysis]]\nname = "swap"\n'
         )
-        outcome = scorecube("sweep", file)
+        outcome = scorecube("sweep", file, *words)
         return outcome.stderr if outcome.status else ""
 
     assert sweep() == ""
@@ -71,7 +71,7 @@ def test_a_sweep_refuses_runs_that_changed_unless_it_replaces(
     assert "they differ in" in sweep()
     for run in Path(parts[1][1]).iterdir():
         shutil.copy(run, folder)
-    assert sweep("replace = true") == ""
+    assert sweep("--replace") == ""
     assert open_study(study)["demo"].cube.sizes["run"] == 6
     scorecube("verify", study).succeeded()
 

@@ -43,8 +43,6 @@ def evaluate(
     runs: Annotated[list[str], flag("--runs", RUNS)],
     qrels: Annotated[Path, flag("--qrels", QRELS)],
     workers: options.Workers = None,
-    cluster: options.Cluster = None,
-    scheduler: options.Scheduler = None,
     **values: Any,
 ) -> None:
     """Score run files against judgements and add them to a study.
@@ -52,26 +50,15 @@ def evaluate(
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
     from scorecube.collection.doubts import doubts_of
-    from scorecube.execute.clusters import open_executor
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
     api.check_names(name, values["metrics"])
     reading, scoring = api.arguments_of(values)
     noted: list[str] = []
-    with (
-        open_executor(cluster, scheduler, workers) as executor,
-        track_progress("reading runs", "files") as progress,
-    ):
-        rankings = api.read_rankings(
-            runs,
-            qrels,
-            workers=executor.workers,
-            client=executor.client,
-            progress=progress,
-            notify=noted.append,
-            **reading,
-        )
+    with track_progress("reading runs", "files") as progress:
+        reading |= {"workers": workers, "progress": progress, "notify": noted.append}
+        rankings = api.read_rankings(runs, qrels, **reading)
     with track_progress("evaluating", "metrics") as progress:
         cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")

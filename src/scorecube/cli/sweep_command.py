@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import echo, notify, track_progress
-from scorecube.errors import BadOutput, counted
+from scorecube.errors import counted
 
 if TYPE_CHECKING:
     from scorecube.workflow.sweep_tasks import Problem
@@ -23,8 +22,7 @@ MOST_NAMED = 5
 
 
 def sweep(
-    file: Annotated[Path, argument("SWEEP.toml", "Collections and analyses.")] = Path("sweep.toml"),
-    init: Annotated[bool, flag("--init", "Write an example of the file.")] = False,
+    file: Annotated[Path, argument("SWEEP.toml", "Collections and analyses.")],
     part: Annotated[Optional[str], flag("--part", PART, metavar="K/N")] = None,
     status: Annotated[bool, flag("--status", "Only count what is read and stored.")] = False,
     anew: Annotated[bool, flag("--replace", "Replace scores whose source has changed.")] = False,
@@ -34,30 +32,24 @@ def sweep(
 ) -> None:
     """Run many analyses of many collections from one file, except those with stored results.
 
-    Example: scorecube sweep --init
-
     Example: scorecube sweep sweep.toml --workers 8
     """
     from scorecube.execute.clusters import open_executor
     from scorecube.storage import open_study
-    from scorecube.workflow.sweep import run_sweep, sources_of, status_of, tasks_of
+    from scorecube.workflow.sweep import run_sweep, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
+    from scorecube.workflow.sweep_tasks import status_of
 
-    if init:
-        write_example(file)
-        return
-    settings = read_sweep(file)
-    tasks = tasks_of(settings.entries, sources_of(settings, replaced=anew), part)
+    path, sources, entries = read_sweep(file)
+    names = sources or dict.fromkeys(open_study(path))
+    tasks = tasks_of(entries, names, part, replace=anew)
     count = len({name for task in tasks for name in task.collections})
     if status:
-        echo(f"{settings.study}: {status_of(settings.study, tasks)}")
+        echo(f"{path}: {status_of(path, tasks)}")
         return
-    usual = settings.settings
-    count_of_workers = workers or usual.get("workers")
-    named = cluster or usual.get("cluster")
-    study, start = open_study(settings.study, mode="a"), time.monotonic()
+    study, start = open_study(path, mode="a"), time.monotonic()
     with (
-        open_executor(named, scheduler, count_of_workers) as executor,
+        open_executor(cluster, scheduler, workers) as executor,
         track_progress("sweep", "collections") as progress,
     ):
         outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
@@ -71,17 +63,6 @@ def sweep(
     outcome.refuse_failures(count)
     word = shlex.quote(study.path)
     notify(f"show results with: scorecube show {word} ANALYSIS, or: scorecube report {word}")
-
-
-def write_example(path: Path) -> None:
-    """Write the example of the file, which must not exist."""
-    text = files("scorecube").joinpath("data", "sweep.toml").read_text(encoding="utf-8")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise BadOutput(f"{path}: exists; choose another name, or remove it") from None
-    notify(f"{path}: an example; edit it, then run: scorecube sweep {path}")
 
 
 def left_out_lines(problems: Iterable[Problem]) -> list[str]:

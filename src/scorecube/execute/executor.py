@@ -37,6 +37,7 @@ GROUP = 8
 PACKAGES = ("scorecube", "numpy", "numba", "scipy")
 ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
 """Folders of the package whose code computes results."""
+RESUME = "Recorded blocks are kept; rerun the same command to resume"
 
 
 def unreported(done: int, total: int) -> None:
@@ -172,13 +173,7 @@ def _submit(
 
 
 def checked(item: Any, function: Callable[[Any], Any], versions: dict[str, str]) -> Any:
-    """Return what this worker computes, if its programs are those of the driver.
-
-    Raises
-    ------
-    ClusterFailed
-        Other versions; or in place of an error of the function.
-    """
+    """Return what this worker computes; ClusterFailed if its programs are not the driver's."""
     from distributed import get_worker
 
     check_versions(get_worker().address, own_versions(), versions)
@@ -195,10 +190,7 @@ def _refuse_lost(future: Future[Any]) -> None:
 def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
     """Yield a list of futures that are cancelled after a failure.
 
-    Raises
-    ------
-    ClusterFailed
-        In place of errors of a lost cluster, and of workers without this package.
+    Raises ClusterFailed: In place of errors of a lost cluster, and of workers without this package.
     """
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
@@ -217,8 +209,7 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
     except KilledWorker as error:
         message = (
             f"{error.allowed_failures + 1} workers ended while they computed the same block, the "
-            f"last at {error.last_worker.address}: perhaps they lack memory (memory in the "
-            "cluster file), their log says more"
+            f"last at {error.last_worker.address}: perhaps they lack memory"
         )
     except (NoWorkerError, NoValidWorkerError) as error:
         message = f"the dask scheduler at {where} had no worker for {error.timeout:,.0f} s"
@@ -231,8 +222,7 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
         )
     else:
         return
-    hint = "Recorded blocks are kept; rerun the same command to resume"
-    raise ClusterFailed(f"{message}. {hint}") from None
+    raise ClusterFailed(f"{message}. {RESUME}") from None
 
 
 def _last_line(error: BaseException) -> str:
@@ -258,10 +248,7 @@ def own_versions() -> dict[str, str]:
 
 
 def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Refuse a worker whose versions are not those of the driver (ClusterFailed).
-
-    It may compute other bits; the message has its address, and all versions that differ.
-    """
+    """Refuse a worker of other versions, which may compute other bits (ClusterFailed)."""
     different = [
         f"{name} {there.get(name, 'none')} (here {here[name]})"
         for name in here
@@ -269,8 +256,6 @@ def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str
     ]
     if different:
         raise ClusterFailed(
-            f"the worker at {worker} has other versions than this program, and may compute other "
-            f"results: {', '.join(different)}. Stop it, or start it in the same environment. "
-            "Nothing that it computed is recorded; recorded blocks are kept; rerun the same "
-            "command to resume"
+            f"the worker at {worker} has other versions than this program: "
+            f"{', '.join(different)}. Start it in the same environment. {RESUME}"
         )

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import SHARED, Option
+from scorecube.analyses.options import SHARED
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 LOGGER = logging.getLogger("scorecube")
-BLOCK_UNITS = Option(
-    "Trials, or pairs of runs, per block.", name="block_units", type=int | None, minimum=1
-)
 
 
 def analyse(
@@ -114,7 +111,6 @@ def analyse(
     analysis = check_analysis(analysis)
     workers = SHARED["workers"].checked(workers) or default_workers()
     executor = Executor(client, workers)
-    block_units = BLOCK_UNITS.checked(block_units)
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
         whole = as_cube(one).compute()
@@ -291,11 +287,6 @@ def figure(
     from scorecube.report.figures import figure as draw
 
     if ax is not None:
-        if size is not None:
-            raise BadPlan(
-                f"{option('size')} is that of the figure of {option('ax')}; leave one out",
-                option="size",
-            )
         draw(result, ax, metrics)
         return ax
     drawn = draw(result, metrics=metrics)

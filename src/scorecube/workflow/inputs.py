@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import Any, Literal, cast, overload
 
 import xarray as xr
 
@@ -34,9 +34,6 @@ from scorecube.ingest.tables import is_frame
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name, open_study
 
-if TYPE_CHECKING:
-    from distributed import Client
-
 LOGGER = logging.getLogger("scorecube")
 READING = ("teams", "topic_groups", "order", "depth", "run_name")
 SCORING = ("metrics", "gains", "replace")
@@ -55,7 +52,6 @@ def read_rankings(
     run_name: str = "tag",
     dialect: str = "auto",
     workers: int | None = None,
-    client: Client | None = None,
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
@@ -83,8 +79,8 @@ def read_rankings(
         ``tag``: the name of a run is its last column; ``file``: the file name.
     dialect
         ``trec-classes`` reads the second column of judgements as classes of equivalent answers.
-    workers, client
-        Files read concurrently, by default one per core, or on workers that have the files.
+    workers
+        Files read concurrently, by default one per core.
     progress, notify
         Called with (files read, files in total); with notes on topics without runs or judgements,
         and on teams, which are logged by default.
@@ -125,8 +121,7 @@ def read_rankings(
         if progress is not None:
             progress(len(judged_runs), len(sources))
 
-    count = workers or default_workers()
-    run_items(client, judge_file, sources, keep, workers=count)
+    run_items(None, judge_file, sources, keep, workers=workers or default_workers())
     attrs = {"order": order, "depth": depth or 0, "qrels_format": dialect}
     rankings = build_rankings(
         good_runs([run for _, run in sorted(judged_runs.items())]),
@@ -214,7 +209,7 @@ def evaluate_into(
     *,
     replace: bool = False,
     facts: Mapping[str, Any] | None = None,
-    **options: Any,
+    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate rankings into a collection, whose metrics and gains are kept, and return its cube.
 
@@ -222,10 +217,10 @@ def evaluate_into(
     metrics, gains: To evaluate, in addition to those that the collection has.
     replace: Whether the collection is replaced instead of extended.
     facts: JSON values to note with the collection.
-    options: Other arguments of `scorecube.evaluate`.
+    progress: As of `scorecube.evaluate`.
     """
     if name not in study or replace:
-        cube = evaluate_rankings(rankings, metrics, gains, **options)
+        cube = evaluate_rankings(rankings, metrics, gains, progress=progress)
         study.add(name, cube=cube, rankings=rankings, replace=replace, facts=facts)
         return cube
     what, collection = f"{study.path}: collection {name!r}", study[name]
@@ -239,7 +234,7 @@ def evaluate_into(
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
     metrics = list(dict.fromkeys([*computed, *added]))
     gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
-    cube = evaluate_rankings(rankings, metrics, gains, **options)
+    cube = evaluate_rankings(rankings, metrics, gains, progress=progress)
     study.add(name, cube=cube, facts=facts)
     return cube
 

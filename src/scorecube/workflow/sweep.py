@@ -15,8 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +26,8 @@ from scorecube.errors import BadPlan, counted, kind_of, option
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.storage import Study, exists, open_study
-from scorecube.workflow.sweep_file import Entry, Source, SweepFile
-from scorecube.workflow.sweep_tasks import Outcome, Stored, SweepTask, compute, n_stored
+from scorecube.workflow.sweep_file import Entry, Source
+from scorecube.workflow.sweep_tasks import Outcome, Stored, SweepTask, compute
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -53,8 +51,8 @@ def sweep(
     Parameters
     ----------
     entries
-        Analyses, to run on all collections with their usual trials, or entries with settings, e.g.
-        ``sc.Entry(sc.Swap(size=25), trials=10_000, collections=("trec*",))``.
+        Analyses, to run with their usual trials, or entries with settings, e.g.
+        ``sc.Entry(sc.Swap(size=25), trials=10_000)``.
     collections
         Cubes by name, an `xarray.DataTree` of them, a cube with a dim ``collection``; or a study
         opened for writing, or its path, which keeps the results.
@@ -95,7 +93,6 @@ def sweep(
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
     if not chosen:
         raise BadPlan("a sweep needs at least one entry: found none")
-    executor = Executor(client, workers or default_workers())
     with ExitStack() as stack:
         if isinstance(collections, Study | str | os.PathLike):
             study, cubes = collections, {}
@@ -108,6 +105,7 @@ def sweep(
         for name, cube in cubes.items():
             opened.add(name, cube=cube)
         sources = dict.fromkeys(cubes or opened)
+        executor = Executor(client, workers or default_workers())
         outcome = run_sweep(opened, tasks_of(chosen, sources), executor, progress=progress)
         impossible = [f"{name}: {subject}: {text}" for name, subject, text in outcome.left_out]
         for line in impossible:
@@ -130,47 +128,29 @@ def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> x
     return xr.DataTree.from_dict(results)
 
 
-def sources_of(sweep: SweepFile, *, replaced: bool = False) -> dict[str, Source | None]:
-    """Return the sources of the collections of a sweep by name; None for those that its study has.
-
-    replaced: Whether all replace what is stored.
-    """
-    if not sweep.sources:
-        return dict.fromkeys(open_study(sweep.study))
-    more = {"replace": True} if replaced else {}
-    return {
-        source.name: replace(source, settings={**source.settings, **more})
-        for source in sweep.sources
-    }
-
-
 def tasks_of(
-    entries: Sequence[Entry], sources: Mapping[str, Source | None], part: str | None = None
+    entries: Sequence[Entry],
+    sources: Mapping[str, Source | None],
+    part: str | None = None,
+    *,
+    replace: bool = False,
 ) -> list[SweepTask]:
     """Return the tasks of single collections, and behind them those that compare several.
 
     entries: Of the sweep.
     sources: Of all its collections, by name; None for those that are in the study.
     part: Share of the collections, such as ``3/100``, which leaves out what compares several.
-    Raises BadPlan: A pattern that matches no collection, or a text that is no part.
+    replace: As of `SweepTask`.
+    Raises BadPlan: A text that is no part.
     """
-    single: dict[str, dict[int, Entry]] = {name: {} for name in sources}
-    several = []
+    single, several = dict[int, Entry](), list[SweepTask]()
     for place, entry in enumerate(entries):
-        patterns = entry.collections
-        chosen = [name for name in sources if any(fnmatchcase(name, one) for one in patterns)]
-        if not chosen:
-            raise BadPlan(
-                f"{entry.analysis.name}: no collection matches {', '.join(patterns)}; "
-                f"there are {', '.join(sources) or 'none'}"
-            )
-        if entry.analysis.n_collections != 1 and len(chosen) > 1:
-            several.append(SweepTask(tuple(chosen), {place: entry}))
+        if entry.analysis.n_collections != 1 and len(sources) > 1:
+            several.append(SweepTask(tuple(sources), {place: entry}))
         else:
-            for name in chosen:
-                single[name][place] = entry
+            single[place] = entry
     shared = list(sources) if part is None else share(sources, part)
-    tasks = [SweepTask((name,), single[name], sources[name]) for name in shared]
+    tasks = [SweepTask((name,), single, sources[name], replace) for name in shared]
     return tasks if part else tasks + several
 
 
@@ -251,7 +231,7 @@ def _side_by_side(
     path: str, tasks: Sequence[SweepTask], executor: Executor, keep: Callable[[Outcome], None]
 ) -> list[SweepTask]:
     """Run whole tasks on workers, and return those for which they lack the memory or the study."""
-    count, returned, processes = executor.workers, list[SweepTask](), 1
+    client, returned, processes = executor.client, list[SweepTask](), 1
 
     def take(position: int, outcome: Outcome) -> None:
         if outcome.elsewhere:
@@ -260,9 +240,9 @@ def _side_by_side(
             keep(outcome)
 
     with ExitStack() as stack:
-        client = executor.client
         if client is None:
-            processes, options = count, {"n_workers": count, "threads_per_worker": 1}
+            processes = executor.workers
+            options = {"n_workers": processes, "threads_per_worker": 1}
             local = {"class": "distributed.LocalCluster", "options": options}
             client = stack.enter_context(open_executor(local)).client
         run_items(client, partial(compute_there, path, processes=processes), tasks, take)
@@ -274,18 +254,3 @@ def compute_there(path: str, task: SweepTask, *, processes: int) -> Outcome:
     if not exists(path):
         return Outcome(elsewhere=True)
     return compute(open_study(path, mode="a"), task, Executor(processes=processes))
-
-
-def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
-    """Return how many collections and results of tasks are in the study at a path."""
-    swept = {name for task in tasks for name in task.collections}
-    wanted = sum(len(task.entries) for task in tasks)
-    there, results = set[str](), 0
-    if exists(path):
-        study = open_study(path)
-        there = swept.intersection(study)
-        readable = [task for task in tasks if there.issuperset(task.collections)]
-        results = sum(n_stored(study, task) for task in readable)
-    collections = counted(len(swept), "collection")
-    stored = f"{results:,} of {counted(wanted, 'result')} stored"
-    return f"{len(there):,} of {collections} read, {stored}"

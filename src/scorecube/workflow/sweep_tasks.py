@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import xarray as xr
-
-from scorecube import names
 from scorecube.analyses.plan import request_digest
-from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import parse_known
 from scorecube.errors import (
     BadInput,
     BadName,
@@ -29,7 +23,7 @@ from scorecube.errors import (
 from scorecube.execute.executor import Executor
 from scorecube.ingest.files import expand
 from scorecube.ingest.options import IMPORT
-from scorecube.storage import Study
+from scorecube.storage import Study, exists, open_study
 from scorecube.workflow.inputs import arguments_of, evaluate_into, import_scores, read_rankings
 from scorecube.workflow.sweep_file import PATHS, RUNS, SCORES, Entry, Source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
@@ -38,8 +32,6 @@ READING = "reading"
 """Subject of a problem that is no analysis."""
 SOURCE = "sweep_source"
 """Fact of a collection: digest of the settings and files that it was read from."""
-DIMS = {"metrics": names.METRIC, "gains": names.GAIN, "runs": names.RUN, "topics": names.TOPIC}
-"""Dim of each selection by labels."""
 
 
 class Problem(NamedTuple):
@@ -57,6 +49,19 @@ class Stored(NamedTuple):
     collection: str
     digest: str
     is_new: bool
+
+
+@dataclass(frozen=True)
+class SweepTask:
+    """Entries, by their positions, of one collection, or of several that are compared.
+
+    replace: Whether scores whose source has changed replace those that are stored.
+    """
+
+    collections: tuple[str, ...]
+    entries: Mapping[int, Entry]
+    source: Source | None = None
+    replace: bool = False
 
 
 @dataclass
@@ -102,22 +107,13 @@ class Outcome:
             raise SweepFailed("\n".join([head, *lines]))
 
 
-@dataclass(frozen=True)
-class SweepTask:
-    """Entries, by their positions, of one collection, or of several that are compared."""
-
-    collections: tuple[str, ...]
-    entries: Mapping[int, Entry]
-    source: Source | None = None
-
-
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     """Read the collection of a task, and compute and store what its entries ask for."""
     outcome, first = Outcome(), task.collections[0]
     cubes, requests = Cubes(study, len(task.collections)), dict[int, str]()
     with outcome.noting(first, READING):
         if task.source is not None:
-            add_source(study, task.source, executor, outcome.lines.append)
+            add_source(study, first, task, executor.workers, outcome.lines.append)
         for place, entry in task.entries.items():
             request, digest = stored_for(study, task.collections, entry)
             if digest:
@@ -136,106 +132,82 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
                 trials=entry.trials,
                 seed=entry.seed,
                 cubes=cubes,
-                **restricted(entry.selection, cubes.whole(first)),
+                **entry.selection,
             )
             for plan in planned:
-                is_new = not plan.is_stored()
-                if is_new:
+                if is_new := not plan.is_stored():
                     replace(plan, request=request).run(executor)
                 outcome.stored.append(Stored(place, first, plan.plan.digest, is_new))
     return outcome
 
 
 def add_source(
-    study: Study, source: Source, executor: Executor, notify: Callable[[str], None]
+    study: Study, name: str, task: SweepTask, workers: int, notify: Callable[[str], None]
 ) -> None:
     """Add a collection to a study, unless what it is read from is what it was read from before.
 
-    executor: Where run files are read.
-    notify: Takes lines of text: notes on what is read.
     Raises BadInput, BadStudy: Files that cannot be read, or that contradict the stored collection.
     """
-    settings = dict(source.settings)
-    replace = settings.pop("replace", False)
-    digest = hashlib.sha256(repr(sorted(settings.items())).encode())
-    files = {}
-    for key in PATHS:
-        if key in settings:
-            try:
-                files[key] = expand(settings[key], {RUNS: "run files"}.get(key, key))
-            except BadInput as error:
-                problem = f"{key} of {source.name}: {error.in_file()}"
-                raise BadInput(problem, source.where) from None
-            for path in files[key]:
-                digest.update(f"{path}\n".encode() + _digest_of(path))
+    kind, settings, where = task.source  # type: ignore[misc]
+    digest, files = hashlib.sha256(repr(sorted(settings.items())).encode()), {}
+    for key in settings.keys() & set(PATHS):
+        try:
+            files[key] = expand(settings[key], {RUNS: "run files"}.get(key, key))
+        except BadInput as error:
+            raise BadInput(f"{key} of {name}: {error.in_file()}", where) from None
+    for path in (path for key in sorted(files) for path in files[key]):
+        with open(path, "rb") as file:
+            content = hashlib.file_digest(file, "sha256").digest()
+        digest.update(f"{path}\n".encode() + content)
     facts = {SOURCE: digest.hexdigest()}
-    if source.name in study and study[source.name].head.notes.get(SOURCE) == facts[SOURCE]:
+    if name in study and study[name].head.notes.get(SOURCE) == facts[SOURCE]:
         return
 
     def note(line: str) -> None:
-        notify(f"{source.name}: note: {line}")
+        notify(f"{name}: note: {line}")
 
-    if source.kind == SCORES:
+    if kind == SCORES:
         options = {key: value for key, value in settings.items() if key in IMPORT}
         cube = import_scores(files[SCORES], notify=note, **options)
-        study.add(source.name, cube=cube, replace=replace, facts=facts)
+        study.add(name, cube=cube, replace=task.replace, facts=facts)
         return
-    reading, scoring = arguments_of({**settings, "replace": replace})
-    reading |= {"workers": executor.workers, "client": executor.client, "notify": note}
+    reading, scoring = arguments_of({**settings, "replace": task.replace})
+    reading |= {"workers": workers, "notify": note}
     rankings = read_rankings(files[RUNS], settings["qrels"], **reading)
-    evaluate_into(study, source.name, rankings, facts=facts, **scoring)
-
-
-def _digest_of(path: os.PathLike[str]) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", path) from None
+    evaluate_into(study, name, rankings, facts=facts, **scoring)
 
 
 def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
     """Return digests of what an entry asks for of the scores that are there now, and of its result.
 
-    A result with that request needs no reading of scores. Of rankings there is no version, so that
-    requests of them are "", as is the digest of a result that is not stored.
+    A result with that request needs no reading of scores; the second is "" if none is stored.
     """
-    analysis = entry.analysis
-    if analysis.uses_rankings:
-        return "", ""
+    analysis, heads = entry.analysis, [study[name].head for name in collections]
     record = {
         "analysis": analysis.name,
         "options": analysis.options(),
         "trials": entry.trials,
         "seed": entry.seed,
         "selection": {key: str(value) for key, value in entry.selection.items()},
-        "scores": [[name, study[name].head.cube] for name in collections],
+        "scores": [[h.name, h.cube, h.rankings if analysis.uses_rankings else ""] for h in heads],
     }
     request = request_digest(record)
     stored = study[collections[0]].result_attributes(analysis.name)
     return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")
 
 
-def n_stored(study: Study, task: SweepTask) -> int:
-    """Return how many results of a task are stored; of rankings, those of any options count."""
-    count, first = 0, study[task.collections[0]]
-    for entry in task.entries.values():
-        request, digest = stored_for(study, task.collections, entry)
-        count += bool(digest or (not request and first.result_attributes(entry.analysis.name)))
-    return count
-
-
-def restricted(selection: Mapping[str, Any], cube: xr.Dataset) -> dict[str, Any]:
-    """Return a selection without the metrics, gain settings, runs and topics that a cube lacks.
-
-    Raises BadName: The cube has none of the selected ones.
-    """
-    result = dict(selection)
-    for key in DIMS.keys() & selection.keys():
-        there, wanted = set(labels_of(cube, DIMS[key])), list(selection[key])
-        if key == "metrics":
-            wanted = [str(parse_known(str(label))) for label in wanted]
-        result[key] = [label for label in wanted if label in there]
-        if not result[key]:
-            raise BadName(f"the collection has none of the {key} {', '.join(map(str, wanted))}")
-    return result
+def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
+    """Return how many collections and results of tasks are in the study at a path."""
+    swept = {name for task in tasks for name in task.collections}
+    wanted = sum(len(task.entries) for task in tasks)
+    there, results = set[str](), 0
+    if exists(path):
+        study = open_study(path)
+        there = swept.intersection(study)
+        for task in tasks:
+            if there.issuperset(task.collections):
+                found = (stored_for(study, task.collections, one) for one in task.entries.values())
+                results += sum(bool(digest) for _, digest in found)
+    collections = counted(len(swept), "collection")
+    stored = f"{results:,} of {counted(wanted, 'result')} stored"
+    return f"{len(there):,} of {collections} read, {stored}"

@@ -19,7 +19,7 @@ from scorecube.collection.many_collections import in_board_order, join_collectio
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
-from scorecube.errors import BadName, BadPlan, BadStudy, nearest, option
+from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
 from scorecube.names import GAIN, SETTING
@@ -51,10 +51,6 @@ class Cubes:
             self.versions[name] = self.study[name].head.cube
             self._cubes[name] = self.study[name].cube_among(self._among)
         return self._cubes[name]
-
-    def rankings(self, name: str) -> xr.Dataset:
-        """Return the rankings of a collection."""
-        return self.study[name].rankings
 
 
 @dataclass(frozen=True)
@@ -112,14 +108,13 @@ class Task:
         executor, block_units, progress: As of `scorecube.execute.run.run`.
         Raises BadStudy: Scores were replaced since they were read.
         """
-        name = self.plan.analysis.name
         self._refuse_replaced()
-        blocks = self.collection.blocks(name, self.plan.work_digest)
+        blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
         result = run(
             self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
         )
-        asked = {REQUEST: self.request} if self.request else {}
-        asked |= {PRESET: self.preset} if self.preset else {}
+        asked = {REQUEST: self.request, PRESET: self.preset}
+        asked = {name: text for name, text in asked.items() if text}
         result = result.assign_attrs(collection=self.collection.name, **asked)
         self._refuse_replaced()
         self.collection.write_result(result, self.versions[self.collection.name])
@@ -169,7 +164,10 @@ def plan_in_study(
     Raises BadPlan: Options that are invalid or impossible for a collection.
     """
     check_analysis(analysis)
-    chosen = _chosen(study, collections)
+    names = study if collections is None else labels("collections", collections)
+    chosen = list(dict.fromkeys(names))
+    if not chosen:
+        raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
     cubes = cubes or Cubes(study, len(chosen))
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
     gains = preset_of(preset, record.name).gains if preset else ()
@@ -184,17 +182,6 @@ def plan_in_study(
         versions = {name: cubes.versions[name] for name in group}
         tasks.append(Task(study, study[group[0]], prepared, versions, preset=preset))
     return tasks
-
-
-def _chosen(study: Study, collections: Sequence[str] | None) -> list[str]:
-    """Return the named collections once each, by default all of the study."""
-    names = study if collections is None else labels("collections", collections)
-    if chosen := list(dict.fromkeys(names)):
-        return chosen
-    raise BadStudy(
-        f"{study.path}: the study has no collections, or none is named; add one with scorecube "
-        f"evaluate or scorecube import, or omit {option('collection')}"
-    )
 
 
 def _grouped(
@@ -212,10 +199,9 @@ def _grouped(
     truth = analysis.truth or (chosen[0] if named else "")
     judges = list(analysis.judges or [name for name in chosen if name != truth])
     if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
-        problem = f"{truth} and {', '.join(judges) or 'no judge'}" if truth else "no truth"
         raise BadPlan(
-            f"expected a truth, and judges that are other collections, each once; found {problem}: "
-            f"name them with {option('truth', 'A')} and {option('judges', ['B', 'C'])}; "
+            f"name the truth, and judges that are other collections, each once, with "
+            f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}; "
             f"{study.path} has {', '.join(study)}",
             option="judges" if truth else "truth",
         )
@@ -229,7 +215,7 @@ def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -
     if analysis.n_collections == ALL_COLLECTIONS:
         return _of_board(group, selection, cubes)
     cube = select(cubes.whole(group[0]), **selection)
-    return with_rankings(cube, cubes.rankings(group[0])) if analysis.uses_rankings else cube
+    return with_rankings(cube, cubes.study[group[0]].rankings) if analysis.uses_rankings else cube
 
 
 def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
@@ -237,17 +223,12 @@ def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.D
     options, whole = dict(selection), {name: cubes.whole(name) for name in group}
     if options.pop("missing", None) == "drop":
         whole = {name: select(cube, missing="drop") for name, cube in whole.items()}
-    evaluated = [name for name in group if cubes.study[name].contents()["rankings"]]
-    cube = judgement_sets(whole, {name: cubes.rankings(name) for name in evaluated})
-    gains = options.pop("gains", None)
-    if gains is not None:
+    evaluated = [name for name in group if cubes.study[name].head.rankings]
+    cube = judgement_sets(whole, {name: cubes.study[name].rankings for name in evaluated})
+    if (gains := options.pop("gains", None)) is not None:
         settings = labels_of(cube, SETTING)
-        for gain in gains:
-            if gain not in settings:
-                raise BadName(
-                    f"no gain setting {gain!r} in all sets of judgements; "
-                    f"nearest: {nearest(gain, settings)}"
-                )
+        if unknown := set(gains).difference(settings):
+            raise BadName(f"no gain setting {', '.join(unknown)} in all sets of judgements")
         cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in gains]})
     return select(cube, **options)
 
@@ -255,7 +236,7 @@ def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.D
 def _of_board(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
-    for key in options.keys() & {"top_runs", "by"}:
+    if key := next(iter(options.keys() & {"top_runs", "by"}), None):
         raise BadPlan(
             f"{option(key, options[key])}: a board ranks all runs; name some with {option('runs')}",
             option=key,

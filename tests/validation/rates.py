@@ -181,16 +181,14 @@ def _gate(pair: Truth, number: int, seed: int) -> Values:
     return chained(parts)
 
 
-def judged(
-    scores: Any, run: str, baseline: str, loss: float, weights: Any = None
-) -> dict[str, Any]:
+def judged(scores: Any, run: str, baseline: str, loss: float) -> dict[str, Any]:
     """Return of each sample whether the limits of a difference hold, and whether the verdict of a
     gate errs: a pass with a loss of the margin, or a fail with equal means.
 
     A gate passes scores that are equal on every unit; such passes are counted by themselves.
     """
     margin = loss if loss > EQUAL_MEANS else 0.01
-    found = sc.gate(scores, run, baseline, margin=margin, weights=weights)
+    found = sc.gate(scores, run, baseline, margin=margin)
     at = {
         name: found[name].values[-1, :, 0]
         for name in ("low", "high", "smallest_shown", "verdict", "wins", "losses")
@@ -215,9 +213,10 @@ def boards(board: Sequence[Truth], number: int, seed: int) -> Values:
         found = analyse(sc.join_collections(joined), analysis, trials=TRIALS, seed=of_trials)
         means = [[sample.means for sample in each] for each in drawn]
         true = np.average(means, axis=0, weights=list(shares.values()))
-        run, base = ("r000", "r001") if true[0, 0] <= true[0, 1] else ("r001", "r000")
-        loss = float(abs(true[0, 0] - true[0, 1]))
-        parts.append(held(found, true) | judged(joined, run, base, loss, shares))
+        of_gate = np.mean(means, axis=0)  # collections have one weight there
+        run, base = ("r000", "r001") if of_gate[0, 0] <= of_gate[0, 1] else ("r001", "r000")
+        loss = float(abs(of_gate[0, 0] - of_gate[0, 1]))
+        parts.append(held(found, true) | judged(joined, run, base, loss))
     return chained(parts)
 
 

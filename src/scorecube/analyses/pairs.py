@@ -103,7 +103,7 @@ class PairTest(Analysis):
         others = np.delete(np.arange(len(table.runs), dtype=np.int32), base)
         return others, np.full(len(others), base, np.int32)
 
-    def decided(self, p: FloatArray, safe: FloatArray | None) -> dict[str, Any]:
+    def decided(self, p: FloatArray, safe: Any) -> dict[str, Any]:
         """Return p-values (cell, ..., pair), adjusted ones, and how many are significant.
 
         safe: P-values that are adjusted for the number of pairs, which are never 0; None where they

@@ -181,7 +181,7 @@ class Randomisation(SingleTest):
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
     def draws(self, table: Table) -> FloatArray:
-        return drawn_signs(table).astype(float)
+        return np.asarray(drawn_signs(table), float)
 
     def tail(
         self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray

@@ -16,8 +16,6 @@ FAILED, UNDECIDED = 3, 4
 """Exit statuses of a gate."""
 Collections = Annotated[Text, flag("--collections", "Collections; all by default.")]
 Metrics = Annotated[Text, flag("--metrics", "Metrics; all by default.")]
-Weights = Annotated[Text, flag("--weights", "Of collections in the mean, such as nq=2,fiqa=0.5.")]
-Confidence = Annotated[float, flag("--confidence", "Of the limits, each by itself.")]
 Missing = Annotated[
     Literal["refuse", "drop"],
     flag("--missing", "Topics with missing scores of either: no verdict, or drop them."),
@@ -31,9 +29,7 @@ def compare(
     baseline: Annotated[str, argument("BASELINE", "System that it is compared with.")],
     metrics: Metrics = None,
     collections: Collections = None,
-    weights: Weights = None,
     missing: Missing = "refuse",
-    confidence: Confidence = 0.95,
     form: Form = "text",
 ) -> None:
     """Compare two systems: differences with limits, wins, ties and losses.
@@ -42,8 +38,8 @@ def compare(
     """
     from scorecube.workflow import comparison
 
-    limits = {"missing": missing, "confidence": confidence}
-    scores, how = _compared(study, collections, metrics, weights, limits)
+    scores = _opened(study, collections)
+    how: Any = {"metrics": split(metrics), "missing": missing}
     _show(comparison.compare(scores, run, baseline, **how), form)
 
 
@@ -56,9 +52,7 @@ def gate(
     ] = None,
     metrics: Metrics = None,
     collections: Collections = None,
-    weights: Weights = None,
     missing: Missing = "refuse",
-    confidence: Confidence = 0.95,
     allow_undecided: Annotated[
         bool, flag("--allow-undecided", "Status 0 where there is no verdict, too.")
     ] = False,
@@ -74,8 +68,8 @@ def gate(
     from scorecube.report.comparison import what_is_shown
     from scorecube.workflow import comparison
 
-    limits = {"missing": missing, "confidence": confidence}
-    scores, how = _compared(study, collections, metrics, weights, limits)
+    scores = _opened(study, collections)
+    how: Any = {"metrics": split(metrics), "missing": missing}
     if margin is None:
         compared = comparison.compare(scores, run, baseline, **how)
         raise BadPlan(f"{option('margin')} is missing; {what_is_shown(compared)}", option="margin")
@@ -88,17 +82,14 @@ def gate(
         raise typer.Exit(UNDECIDED)
 
 
-def _compared(
-    study: str, collections: Text, metrics: Text, weights: Text, how: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    """Return what is compared, a study or some of its cubes, and the arguments."""
-    from scorecube.analyses.board import read_weights
+def _opened(study: str, collections: Text) -> Any:
+    """Return a study, or some of its cubes."""
     from scorecube.storage import open_study
 
-    opened: Any = open_study(study)
-    if (chosen := split(collections)) is not None:
-        opened = {name: opened[name].cube_among(len(chosen)) for name in chosen}
-    return opened, how | {"metrics": split(metrics), "weights": read_weights(split(weights) or ())}
+    opened = open_study(study)
+    if (chosen := split(collections)) is None:
+        return opened
+    return {name: opened[name].cube_among(len(chosen)) for name in chosen}
 
 
 def _show(compared: Any, form: str) -> None:

@@ -11,17 +11,12 @@ import xarray as xr
 from scorecube import names
 from scorecube.report.readable import number_range, with_limits
 
-COLUMNS = (
-    *("difference", "low", "high", "wins", "ties", "losses", "verdict", "smallest_shown"),
-    *("n_topics", "reason"),
-)
 KEYS = (names.COLLECTION, names.METRIC, names.GAIN)
 
 
 def table_of(found: xr.Dataset) -> pd.DataFrame:
     """Return a row for each collection, metric and gain setting; the mean has no collection."""
-    frame = found[list(COLUMNS)].to_dataframe().reset_index()
-    return frame[[*KEYS, *COLUMNS]]
+    return found.to_dataframe(dim_order=KEYS).reset_index()
 
 
 def readable(found: xr.Dataset) -> pd.DataFrame:
@@ -50,7 +45,7 @@ def what_is_shown(found: xr.Dataset) -> str:
 def sentence(found: xr.Dataset) -> str:
     """Return the answer of a comparison, or of a gate, in one sentence."""
     attrs = found.attrs
-    level = f"[{100 * attrs['confidence']:g}% limits, for other topics of the same collections]"
+    level = "[95% limits, for other topics of the same collections]"
     counts = Counter(found["verdict"].values.ravel().tolist())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     margin = f", margin {attrs['margin']:g}" if "margin" in attrs else ""

@@ -13,51 +13,45 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import cubes_of
-from scorecube.collection.schema import labels_of
+from scorecube.collection.schema import labels_of, read_variables
+from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Sample, difference_limits, estimate, guarded_estimate
 from scorecube.storage import Study, open_study
 
 PASS, FAIL, NO_VERDICT = "pass", "fail", "no verdict"
-LEAST_UNITS = 6
-"""Fewest topics, groups or bags for a verdict."""
-VARIABLES = {
-    "difference": ("mean score of the system less that of the baseline", "score", "estimate"),
-    "low": ("lower limit of the difference", "score", "low"),
-    "high": ("upper limit of the difference", "score", "high"),
-    "smallest_shown": ("half the width of the limits", "score", "estimate"),
-    "wins": ("topics on which the system is better", "topics", "count"),
-    "ties": ("topics on which both are equal", "topics", "count"),
-    "losses": ("topics on which the system is worse", "topics", "count"),
-    "n_topics": ("topics of both", "topics", "count"),
-    "n_units": ("topics, or groups or bags of them, that are independent", "units", "count"),
-    "higher_is_better": ("whether larger scores are better", "1", "flag"),
-    "verdict": ("verdict", "1", "label"),
-    "reason": ("why there is no verdict, or what it rests on", "1", "label"),
-}
-"""Variables of a comparison: meaning, unit and role."""
-BLANKS = {"estimate": np.nan, "low": np.nan, "high": np.nan, "count": 0, "flag": True, "label": ""}
-"""Values of roles where nothing is known."""
-Cell = tuple[str, str]
-"""A metric and a gain setting."""
+CONFIDENCE, LEAST_UNITS = 0.95, 6
+"""Of limits; fewest topics, groups or bags for a verdict of a gate."""
+VARIABLES = read_variables("""
+    [collection metric gain]
+    difference | estimate | score | mean score of the system less that of the baseline
+    low | low:difference | score | lower limit of the difference
+    high | high:difference | score | upper limit of the difference
+    wins | count | topics | topics on which the system is better
+    ties | count | topics | topics on which both are equal
+    losses | count | topics | topics on which the system is worse
+    smallest_shown | estimate | score | half the width of the limits
+    verdict | label | 1 | verdict
+    reason | label | 1 | why there is no verdict, or what it rests on
+""")
+COUNTS, LIMITS = ("wins", "ties", "losses"), ("low", "high", "smallest_shown")
+UNKNOWN: dict[str, Any] = {"difference": np.nan, **dict.fromkeys(LIMITS, np.nan)}
+UNKNOWN |= dict.fromkeys(COUNTS, 0)
 
 
 class Difference(NamedTuple):
-    """The difference of two systems by one metric in one collection.
+    """The difference of two systems by one metric in one collection, of its units.
 
-    `sample` has the differences of units, `width` that of the range of scores (None if unknown);
-    `wins`, `ties` and `losses` count units.
+    width: Of the range of scores; None if unknown.
+    counts: Units on which the system is better, equal and worse.
     """
 
     sample: Sample
     binary: bool
     width: float | None
     higher: bool
-    wins: int
-    ties: int
-    losses: int
-    n_topics: int
+    counts: tuple[int, ...]
 
 
 def compare(
@@ -67,15 +61,13 @@ def compare(
     *,
     metrics: Sequence[Any] | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
-    weights: Mapping[str, float] | None = None,
-    confidence: float = 0.95,
 ) -> xr.Dataset:
-    """Compare two systems by each metric, in each collection and in the weighted mean over them.
+    """Compare two systems by each metric, in each collection and in the mean over them.
 
-    Estimand: the difference of both means over infinitely many topics of each collection. Limits
-    are those of Student's t; where fewer than 8 topics have another difference than most, and for
-    scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the range.
-    Those of the mean use Satterthwaite's degrees of freedom.
+    Estimand: the difference of both means over infinitely many topics of each collection. 95 %
+    limits are those of Student's t; where fewer than 8 topics have another difference than most,
+    and for scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the
+    range. Those of the mean use Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -88,25 +80,21 @@ def compare(
         All by default.
     missing
         ``refuse`` a comparison with missing scores, or ``drop`` their topics.
-    weights
-        Weights of collections in the mean; 1 by default.
-    confidence
-        Of the limits, each by itself.
 
     Returns
     -------
     differences
         Variables along collection, metric and gain; the collection of the mean is empty:
         ``difference``, ``low``, ``high`` (system less baseline, in units of the score), ``wins``,
-        ``ties``, ``losses``, ``n_topics``, ``smallest_shown`` (half the width of the limits),
-        ``verdict`` (better, worse, equal, not shown, unknown) and ``reason``.
+        ``ties``, ``losses``, ``smallest_shown`` (half the width of the limits), ``verdict``
+        (better, worse, equal, not shown, unknown) and ``reason``.
 
     Raises
     ------
     BadName
-        A run, metric or collection that there is not.
+        A run or metric that there is not.
     BadPlan
-        One system compared with itself, or an impossible option.
+        One system compared with itself.
 
     Examples
     --------
@@ -116,28 +104,7 @@ def compare(
     >>> differences["verdict"].values.ravel().tolist()
     ['not shown']
     """
-    if run == baseline:
-        raise BadPlan(f"{option('run', run)} is the baseline; name two systems", option="run")
-    if not 0 < confidence < 1:
-        raise BadPlan(
-            f"{option('confidence', confidence)}: expected a number between 0 and 1",
-            option="confidence",
-        )
-    cubes, notes, rows = _cubes(scores), list[str](), dict[tuple[str, ...], dict[str, Any]]()
-    _check_names(cubes, run, baseline, weights or {})
-    shares = {name: float((weights or {}).get(name, 1.0)) for name in cubes}
-    by_collection = {
-        name: dict(_differences(cube, (run, baseline), metrics, missing, notes))
-        for name, cube in cubes.items()
-    }
-    for cell in dict.fromkeys(cell for cells in by_collection.values() for cell in cells):
-        parts = {name: cells.get(cell, "no such metric") for name, cells in by_collection.items()}
-        for name, part in parts.items():
-            rows[name, *cell] = _row({name: part}, {name: 1.0}, confidence)
-        if len(cubes) > 1:
-            rows["", *cell] = _row(parts, shares, confidence)
-    attrs = {"run": run, "baseline": baseline, "confidence": confidence}
-    return _dataset(rows).assign_attrs(attrs, notes=list(dict.fromkeys(notes)))
+    return _compared(scores, (run, baseline), None, metrics, missing)
 
 
 def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> xr.Dataset:
@@ -150,7 +117,7 @@ def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> 
     scores, run, baseline
         As of `compare`.
     how
-        ``metrics``, ``missing``, ``weights`` and ``confidence``, as of `compare`.
+        ``metrics`` and ``missing``, as of `compare`.
 
     Returns
     -------
@@ -175,78 +142,81 @@ def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> 
     """
     if not 0 < margin < np.inf:
         raise BadPlan(f"{option('margin', margin)}: expected a number above 0", option="margin")
-    result = compare(scores, run, baseline, **how)
-    # In the direction of the metric: what is gained.
-    higher = result["higher_is_better"]
-    loss = result["low"].where(higher, -result["high"])
-    gain = result["high"].where(higher, -result["low"])
-    decided, equal = result["n_units"] >= LEAST_UNITS, result["verdict"] == "equal"
-    verdict = xr.full_like(result["verdict"], NO_VERDICT)
-    verdict = verdict.where(~(decided & (gain < 0) & (loss < -margin)), FAIL)
-    verdict = verdict.where(~(decided & ((loss > -margin) | equal)), PASS)
-    few = ~decided & (result["reason"] == "")
-    reason = result["reason"].where(~few, f"fewer than {LEAST_UNITS} topics")
-    reason = reason.where(~(decided & equal), "equal on every topic")
-    verdicts = set(verdict.values.ravel().tolist())
+    result = _compared(scores, (run, baseline), margin, **how)
+    verdicts = result["verdict"].values.ravel().tolist()
     overall = next(word for word in (FAIL, NO_VERDICT, PASS) if word in verdicts)
-    return result.assign(verdict=verdict, reason=reason).assign_attrs(
-        margin=margin, verdict=overall
-    )
+    return result.assign_attrs(margin=margin, verdict=overall)
 
 
-def _cubes(scores: Any) -> dict[str, xr.Dataset]:
-    """Return cubes by collection, of a study too."""
+def _compared(
+    scores: Any,
+    systems: tuple[str, str],
+    margin: float | None,
+    metrics: Sequence[Any] | None = None,
+    missing: Literal["refuse", "drop"] = "refuse",
+) -> xr.Dataset:
+    """Return the comparison of two systems; with a margin, the verdicts of a gate."""
     if isinstance(scores, str | os.PathLike):
         scores = open_study(str(scores))
     if isinstance(scores, Study):
         scores = {name: scores[name].cube_among(len(list(scores))) for name in scores}
-    cubes = cubes_of(scores)
-    if not cubes:
-        raise BadPlan("no collection to compare in")
-    return cubes
+    cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
+    _check_systems(cubes, *systems)
+    notes, every = list[str](), dict[str, dict[tuple[str, str], Difference | str]]()
+    for name, cube in cubes.items():
+        every[name] = dict(_differences(cube, systems, missing, notes))
+    groups = {name: {name: of} for name, of in every.items()}
+    groups |= {"": every} if len(every) > 1 else {}
+    cells = dict.fromkeys(cell for of in every.values() for cell in of)
+    labels = [list(groups), *(list(dict.fromkeys(column)) for column in zip(*cells, strict=True))]
+    rows = [
+        _row({name: of.get(cell, "no such metric") for name, of in group.items()}, margin)
+        for group in groups.values()
+        for cell in product(*labels[1:])
+    ]
+    coords = zip(VARIABLES[0].dims, (np.array(of, object) for of in labels), strict=True)
+    result = xr.Dataset(coords=dict(coords))
+    for variable in VARIABLES:
+        values = [row[variable.name] for row in rows]
+        array = np.array(values, object if variable.role == "label" else None)
+        attrs = variable.attrs() | {"role": variable.role}
+        result[variable.name] = (variable.dims, array.reshape([*result.sizes.values()]), attrs)
+    notes = list(dict.fromkeys(notes))
+    return result.assign_attrs(run=systems[0], baseline=systems[1], notes=notes)
 
 
-def _labels(cube: xr.Dataset) -> set[str]:
+def _systems_of(cube: xr.Dataset) -> set[str]:
     """Return the runs and the systems of a cube."""
     coords = [name for name in (names.RUN, names.SYSTEM) if name in cube.coords]
     return {str(label) for name in coords for label in cube[name].values}
 
 
-def _check_names(
-    cubes: Mapping[str, xr.Dataset], run: str, baseline: str, weights: Mapping[str, float]
-) -> None:
-    """Refuse systems that no collection has, and weights of collections that there are not."""
-    labels = set().union(*map(_labels, cubes.values()))
+def _check_systems(cubes: Mapping[str, xr.Dataset], run: str, baseline: str) -> None:
+    """Refuse systems that no collection has, and one system alone."""
+    if run == baseline:
+        raise BadPlan(f"{option('run', run)} is the baseline; name two systems", option="run")
+    if not cubes:
+        raise BadPlan("no collection to compare in")
+    known = set().union(*map(_systems_of, cubes.values()))
     for argument, name in (("run", run), ("baseline", baseline)):
-        if name not in labels:
-            where, near = ", ".join(cubes) or "the cube", nearest(name, sorted(labels))
-            raise BadName(f"no run {name!r} in {where}; nearest: {near}", option=argument)
-    for name in weights:
-        if name not in cubes:
-            near = nearest(name, list(cubes))
-            raise BadName(f"no collection {name!r}; nearest: {near}", option="weights")
+        if name not in known:
+            near = nearest(name, sorted(known))
+            raise BadName(f"no run {name!r}; nearest: {near}", option=argument)
 
 
 def _differences(
-    cube: xr.Dataset,
-    systems: tuple[str, str],
-    metrics: Sequence[Any] | None,
-    missing: Literal["refuse", "drop"],
-    notes: list[str],
-) -> Iterator[tuple[Cell, Difference | str]]:
+    cube: xr.Dataset, systems: tuple[str, str], missing: Any, notes: list[str]
+) -> Iterator[tuple[tuple[str, str], Difference | str]]:
     """Yield the difference by each metric and gain setting, or why there is none."""
-    there = labels_of(cube, names.METRIC)
-    gains = labels_of(cube, names.GAIN) if names.GAIN in cube.dims else [names.AUTO]
-    absent = [name for name in systems if name not in _labels(cube)]
-    for metric in there if metrics is None else map(str, metrics):
+    absent = [name for name in systems if name not in _systems_of(cube)]
+    for metric in labels_of(cube, names.METRIC):
         try:
             if absent:
                 raise BadName(f"no run {absent[0]!r}")
             table = make_table(cube, metrics=[metric], runs=systems, missing=missing)
         except ScorecubeError as error:
-            if metrics is not None and metric not in there and not absent:
-                raise
-            yield from (((metric, gain), str(error)) for gain in gains)
+            for gain in labels_of(cube, names.GAIN):
+                yield (metric, gain), str(error)
             continue
         notes += table.notes
         for place, gain in enumerate(table.gains):
@@ -264,60 +234,37 @@ def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference
     equal = np.abs(difference) <= EQUAL * scale
     (sample,) = table.samples(np.where(equal, 0.0, difference))
     better = (difference > 0) == higher
-    wins, losses = int((better & ~equal).sum()), int((~better & ~equal).sum())
-    ties, binary = int(equal.sum()), bool(table.binary[cell])
-    return Difference(sample, binary, width, higher, wins, ties, losses, table.n_topics)
+    counts = [int(of.sum()) for of in (better & ~equal, equal, ~better & ~equal)]
+    return Difference(sample, bool(table.binary[cell]), width, higher, tuple(counts))
 
 
-def _row(
-    parts: Mapping[str, Difference | str], weights: Mapping[str, float], confidence: float
-) -> dict[str, Any]:
-    """Return the variables of the weighted mean over collections; unknown if any of them is."""
-    known = {name: part for name, part in parts.items() if isinstance(part, Difference)}
+def _row(parts: Mapping[str, Difference | str], margin: float | None) -> dict[str, Any]:
+    """Return the variables of the mean over collections; unknown if any of them is."""
+    known, reason = [part for part in parts.values() if isinstance(part, Difference)], ""
     if len(known) < len(parts):
-        (reason, *_), lacking = parts.values(), [name for name in parts if name not in known]
-        return _unknown(f"unknown in {', '.join(lacking)}" if len(parts) > 1 else str(reason))
-    kinds, total = {(part.width, part.higher) for part in known.values()}, sum(weights.values())
-    if len(kinds) > 1:
-        return _unknown("the range or direction of the metric differs between collections")
-    ((width, higher),) = kinds
-    samples = [part.sample._replace(weight=weights[name] / total) for name, part in known.items()]
-    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in known.values()))
-    low, high = difference_limits(guarded, width, confidence)
-    verdict = "not shown"
-    if not any(part.wins or part.losses for part in known.values()):
-        verdict = "equal"
-    elif low > 0 or high < 0:
-        verdict = "better" if (low > 0) == higher else "worse"
-    counts = ("wins", "ties", "losses", "n_topics")
-    return {
-        **{name: sum(getattr(part, name) for part in known.values()) for name in counts},
-        "difference": estimate(samples).mean,
-        "low": low,
-        "high": high,
-        "smallest_shown": (high - low) / 2,
-        "n_units": sum(len(sample.sums) for sample in samples),
-        "higher_is_better": higher,
+        lacking = [name for name, part in parts.items() if isinstance(part, str)]
+        reason = f"unknown in {', '.join(lacking)}" if len(parts) > 1 else str(*parts.values())
+    elif len({(part.width, part.higher) for part in known}) > 1:
+        reason = "the range or direction of the metric differs between collections"
+    if reason:
+        return UNKNOWN | {"verdict": "unknown" if margin is None else NO_VERDICT, "reason": reason}
+    width, higher = known[0].width, known[0].higher
+    samples = [part.sample._replace(weight=1 / len(known)) for part in known]
+    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in known))
+    low, high = difference_limits(guarded, width, CONFIDENCE)
+    wins, ties, losses = np.sum([part.counts for part in known], axis=0)
+    least, most = (low, high) if higher else (-high, -low)
+    if wins + losses == 0:
+        verdict, reason = ("equal", "") if margin is None else (PASS, "equal on every topic")
+    elif margin is None:
+        verdict = "better" if least > 0 else "worse" if most < 0 else "not shown"
+    else:
+        verdict = PASS if least > -margin else FAIL if least < -margin and most < 0 else NO_VERDICT
+    if margin is not None and sum(len(sample.sums) for sample in samples) < LEAST_UNITS:
+        verdict, reason = NO_VERDICT, f"fewer than {LEAST_UNITS} topics"
+    limits = dict(zip(LIMITS, (low, high, (high - low) / 2), strict=True))
+    counts = dict(zip(COUNTS, (wins, ties, losses), strict=True))
+    return {"difference": estimate(samples).mean, **limits, **counts} | {
         "verdict": verdict,
-        "reason": "",
+        "reason": reason,
     }
-
-
-def _unknown(reason: str) -> dict[str, Any]:
-    """Return the variables where there is no difference."""
-    blank = {name: BLANKS[role] for name, (_, _, role) in VARIABLES.items()}
-    return blank | {"verdict": "unknown", "reason": reason}
-
-
-def _dataset(rows: Mapping[tuple[str, ...], Mapping[str, Any]]) -> xr.Dataset:
-    """Return comparisons along collection, metric and gain."""
-    dims = (names.COLLECTION, names.METRIC, names.GAIN)
-    labels = [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
-    table = [rows.get(key, _unknown("no such cell")) for key in product(*labels)]
-    coords = zip(dims, (np.array(values, object) for values in labels), strict=True)
-    result = xr.Dataset(coords=dict(coords))
-    for name, (meaning, unit, role) in VARIABLES.items():
-        values = np.array([row[name] for row in table], object if role == "label" else None)
-        attrs = {"long_name": meaning, "units": unit, "role": role}
-        result[name] = (dims, values.reshape([len(column) for column in labels]), attrs)
-    return result

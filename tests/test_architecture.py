@@ -101,7 +101,7 @@ CEILINGS = {
 """Lines of each room, of all of its files."""
 NOT_YET = {
     "analyses": 5_062, "collection": 2_650, "execute": 1_200, "ingest": 4_299,
-    "report": 4_377, "statistics": 877, "storage": 1_848, "workflow": 2_257,
+    "report": 4_377, "statistics": 877, "storage": 1_848, "workflow": 2_034,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

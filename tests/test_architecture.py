@@ -100,8 +100,8 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 5_062, "collection": 2_650, "execute": 1_200, "ingest": 4_299,
-    "report": 4_377, "statistics": 877, "storage": 1_848, "workflow": 2_034,
+    "analyses": 5_062, "collection": 2_578, "execute": 873, "ingest": 4_038,
+    "report": 4_377, "statistics": 876, "storage": 1_848, "workflow": 2_034,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

@@ -1,17 +1,16 @@
 """Errors that a user can cause: what is wrong, where, what was found, what to do.
 
-Messages name arguments with `option`: as ``missing='drop'`` in Python, as ``--missing drop`` on the
-command line, as ``missing = "drop"`` in a sweep file.
+Messages name arguments with `option`: as ``missing='drop'`` in Python and of sweep files, as
+``--missing drop`` on the command line.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 START, END = "\x02", "\x03"
@@ -23,8 +22,6 @@ CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Characters that give orders to a terminal or break lines, and bytes that are no text."""
-FLAGS_OF_SWEEPS = ("replace",)
-"""Arguments that are said once, on the command line of a sweep, not in its file."""
 
 
 def option(name: str, value: Any = None) -> str:
@@ -41,8 +38,6 @@ def option(name: str, value: Any = None) -> str:
     use size=25 or drop_unpooled=True, or fewer metrics
     >>> error.message()
     'use --size 25 or --drop-unpooled, or fewer --metrics'
-    >>> error.in_file()
-    'use size = 25 or drop_unpooled = true, or fewer metrics'
     """
     if value is None:
         return f"{START}{name}{END}"
@@ -58,13 +53,6 @@ def _parts(match: re.Match[str]) -> tuple[str, Any]:
         return name, ast.literal_eval(text) if text else None
     except (ValueError, SyntaxError):  # such as nan
         return name, text
-
-
-def _in_file(match: re.Match[str]) -> str:
-    name, value = _parts(match)
-    if name in FLAGS_OF_SWEEPS and value is not None:
-        return default_flag(name)
-    return name if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def default_flag(name: str) -> str:
@@ -93,10 +81,6 @@ class ScorecubeError(Exception):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
-
-    def in_file(self) -> str:
-        """Return the message as it is said of a sweep file."""
-        return MARKED.sub(_in_file, self.marked)
 
     def message(self, flag_of: Callable[[str], str] = default_flag) -> str:
         """Return the message with flags, as `flag_of` returns them for arguments."""
@@ -200,17 +184,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def check_choice(name: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a value of an argument that is not among its choices (BadPlan)."""
-    choices = list(known)
-    if not isinstance(value, str) or value not in choices:
-        raise BadPlan(f"{option(name, value)}; expected one of {', '.join(choices)}", option=name)
-
-
 def nearest(name: str, known: list[str], count: int = 5) -> str:
     """Return the known names most similar to an unknown one in any letter case, or the first."""
-    words = _similar(name, known, count, 0.3)
-    return ", ".join(words or sorted(known)[: 2 * count])
+    return ", ".join(_similar(name, known, count, 0.3) or sorted(known)[: 2 * count])
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -221,10 +197,7 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 def _similar(name: str, known: list[str], count: int, least: float) -> list[str]:
     """Return the known names most similar to another one, the most similar first."""
-    import difflib
+    from difflib import get_close_matches
 
-    by_lower: dict[str, list[str]] = {}
-    for word in known:
-        by_lower.setdefault(word.lower(), []).append(word)
-    close = difflib.get_close_matches(name.lower(), list(by_lower), n=count, cutoff=least)
-    return [word for lower in close for word in by_lower[lower]]
+    of_lower = {word.lower(): word for word in known}
+    return [of_lower[word] for word in get_close_matches(name.lower(), of_lower, count, least)]

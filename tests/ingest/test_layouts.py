@@ -170,12 +170,6 @@ def test_samples_without_a_model_are_refused_with_advice() -> None:
     assert "no run in any sample; give samples_df the columns EvalModel" in message
 
 
-def test_packed_logs_of_inspect_name_the_command_that_unpacks_them(tmp_path: Path) -> None:
-    path = tmp_path / "log.eval"
-    path.write_bytes(b"PK\3\4 and more")
-    assert "inspect log dump log.eval" in refused(path)
-
-
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
 HEADERS = ["query-id\tcorpus-id\tscore", "query_id,doc_id,relevance"]
 

@@ -84,7 +84,7 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut gzip header": (lambda text: gzip.compress(text)[:5], "cut off"),
     "damaged gzip": (lambda text: gzip.compress(text)[:-8] + b"damaged!", "damaged"),
     "16 bits": (lambda text: text.decode().encode("utf-16"), "UTF-8"),
-    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "unpack"),
+    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "UTF-8"),
 }
 NOT_BY_TOPIC = ("CR", "16 bits", "archive")
 """What readers of NTCIREVAL's files by topic do not know."""

@@ -181,7 +181,8 @@ def fetch(
     study = api.open_study(into, mode="a")
     for name, cube in cubes.items():
         study.add(name, cube=cube, replace=replace)
-        notify(entries[name].credit)
+        for key, value in entries[name].facts.items():
+            notify(f"{key:<8}{value}")
         notify(f"{into}: {name}: {sizes_of(cube)}")
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import xarray as xr
 
-from scorecube.errors import BadName, FetchFailed, nearest
+from scorecube.errors import BadName, FetchFailed
 from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import read_text
 from scorecube.ingest.matrix import read_matrix
@@ -48,11 +46,6 @@ class PublicCollection(NamedTuple):
     runs: int
     topics: int
     files: tuple[PublicFile, ...]
-
-    @property
-    def credit(self) -> str:
-        """The facts as lines."""
-        return "\n".join(f"{key:<8}{value}" for key, value in self.facts.items())
 
 
 def public_collections() -> dict[str, PublicCollection]:
@@ -125,51 +118,31 @@ def fetch_files(name: str) -> list[Path]:
         cannot be written. Complete files are kept.
     """
     import pooch
+    from requests import RequestException
 
     collections = public_collections()
     if name not in collections:
-        raise BadName(f"no public collection {name!r}; known: {nearest(name, list(collections))}")
+        raise BadName(f"no public collection {name!r}; known: {', '.join(collections)}")
     known = collections[name]
     base = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["base"]
     address = os.environ.get(ADDRESS_VARIABLE) or base
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise FetchFailed(f"{address!r} is not an address that begins with https:// or http://")
     version = f"{known.repository}/{known.commit}"
-    folder = Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version
     store = pooch.create(
-        path=folder,
+        path=Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version,
         base_url=f"{address.rstrip('/')}/{version}/",
         registry={file.path: f"sha256:{file.sha256}" for file in known.files},
     )
     pooch.get_logger().setLevel(logging.WARNING)  # callers report the download
-    return [_fetched(store, file) for file in known.files]
-
-
-def _fetched(store: Any, file: PublicFile) -> Path:
-    """Return the local path of a file that is fetched if it is missing or damaged."""
-    import pooch
-    from requests import RequestException
-
-    url = store.get_url(file.path)
-    try:
-        downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
-        return Path(store.fetch(file.path, downloader=downloader))
-    except RequestException as error:
-        problem = f"no connection ({type(error).__name__})"
-        if (response := error.response) is not None:
-            response.close()  # pooch leaves its connection open
-            problem = f"the server answered with status {response.status_code}"
-        problem = (
-            f"{url}: cannot be fetched: {problem}; {ADDRESS_VARIABLE} names a mirror that has "
-        )
-        problem += "ADDRESS/<repository>/<commit>/<path>"
-    except ValueError as error:
-        sums = re.search("but got ([0-9a-f]+)", str(error))
-        problem = (
-            f"{url}: the fetched file is not the expected one and is discarded: found SHA-256 "
-            f"{sums[1] if sums else error}, expected {file.sha256}"
-        )
-    except OSError as error:
-        problem = f"{store.path}: cannot be written: {error.strerror or error}; choose a folder "
-        problem += f"with {CACHE_VARIABLE}"
-    raise FetchFailed(problem)
+    paths = []
+    for file in known.files:
+        try:
+            downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
+            paths.append(Path(store.fetch(file.path, downloader=downloader)))
+        except (RequestException, ValueError, OSError) as error:
+            if (response := getattr(error, "response", None)) is not None:
+                response.close()  # pooch leaves its connection open
+            raise FetchFailed(
+                f"{store.get_url(file.path)}: cannot be fetched into {store.path}: {error}; "
+                f"{ADDRESS_VARIABLE} names a mirror, {CACHE_VARIABLE} another folder"
+            ) from None
+    return paths

@@ -153,7 +153,7 @@ def _values(table: Table, options: Mapping[str, Option], where: str) -> dict[str
         try:
             values[key] = options[key].checked(value)
         except BadPlan as error:
-            raise BadInput(error.in_file(), where) from None
+            raise BadInput(str(error), where) from None
     return values
 
 
@@ -214,7 +214,7 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
         try:
             analysis = kind(**{key: values.pop(key) for key in own if key in values})
         except ScorecubeError as error:
-            raise BadInput(error.in_file(), where) from None
+            raise BadInput(str(error), where) from None
         trials = values.pop("trials", shared.get("trials"))
         seed = values.pop("seed", shared.get("seed", 1))
         yield Entry(analysis, trials=trials, seed=seed, selection=values)

@@ -90,7 +90,7 @@ class Outcome:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             if isinstance(error, ScorecubeError):
-                text = error.in_file().removeprefix(f"{collection}: ")
+                text = str(error).removeprefix(f"{collection}: ")
             self.elsewhere |= isinstance(error, MemoryError)
             is_impossible = isinstance(error, BadPlan | BadName) and subject != READING
             problems = self.left_out if is_impossible else self.failed
@@ -154,7 +154,7 @@ def add_source(
         try:
             files[key] = expand(settings[key], {RUNS: "run files"}.get(key, key))
         except BadInput as error:
-            raise BadInput(f"{key} of {name}: {error.in_file()}", where) from None
+            raise BadInput(f"{key} of {name}: {error}", where) from None
     for path in (path for key in sorted(files) for path in files[key]):
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").digest()

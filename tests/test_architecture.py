@@ -94,7 +94,7 @@ FUNCTION_LINES, FILE_LINES = 60, 400
 LONG_FILES: dict[str, int] = {}
 """Files that are longer than `FILE_LINES`, and the most lines they may have."""
 CEILINGS = {
-    "analyses": 3_600, "collection": 2_340, "design": 510, "execute": 720,
+    "analyses": 3_600, "cli": 1_740, "collection": 2_340, "design": 510, "execute": 720,
     "ingest": 2_280, "kernels": 2_280, "metrics": 1_320, "report": 4_080, "statistics": 540,
     "storage": 1_140, "workflow": 1_740,
 }  # fmt: skip

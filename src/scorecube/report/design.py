@@ -85,7 +85,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             verdict = "are enough" if high <= at_hand else "may be enough"
             enough = f"the {at_hand} at hand {'are too few' if low > at_hand else verdict}"
         clause = (
-            f"for a difference of {row['min_diff']:g} between best and worst of "
+            f"for a difference of {row['min_diff']:g}, best against worst of "
             f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
             f"{enough}"
         )

@@ -93,9 +93,9 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         first = rows[:1].to_dict("records")[0]
         could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
         best = f"{could} of {len(rows)} runs" if could > 1 else "no other run"
-        clause = f"mean over {counted(several, 'collection')}, " if several else ""
-        clause += f"rank {first['rank_low']} to {first['rank_high']}; "
-        clause += f"{best} could be the best [{percent}, simultaneous rank sets]"
+        clause = f"{best} could be the best [{percent}, simultaneous rank sets]; "
+        clause += f"rank {first['rank_low']} to {first['rank_high']}"
+        clause += f"; mean over {counted(several, 'collection')}" if several else ""
         if could > 1 and first.get("own", 0) > 0:
             pairs = counted(int(first["own"]), "pair")
             clause += f"; {pairs} would be separated by their own errors alone"

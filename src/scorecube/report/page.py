@@ -245,14 +245,14 @@ def render(
 
 
 def brief(clause: str) -> str:
-    """Return a clause for a card: its first two parts, without conditions and limits in brackets.
+    """Return the first part of a clause, for a card, without what stands in brackets.
 
     Examples
     --------
-    >>> brief("rank 1 to 3; 3 of 9 runs could be the best [95%, simultaneous rank sets]; 2 pairs")
-    'rank 1 to 3; 3 of 9 runs could be the best'
+    >>> brief("3 of 9 runs could be the best [95%, simultaneous rank sets]; rank 1 to 3")
+    '3 of 9 runs could be the best'
     """
-    return re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", "; ".join(clause.split("; ")[:2]))
+    return re.split("[;,] ", re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", clause))[0]
 
 
 def _labels(metrics: Sequence[str], sections: Sequence[Section]) -> list[str]:

@@ -98,7 +98,7 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
     named = ", ".join(near) if len(near) < 4 else f"{len(near)} others"
     apart = f"; not separated from it: {named}" if near else ""
     for row in rows:
-        clause = f"by {row['confidence']:.0%} of samples of {row['size']} topics{apart}"
+        clause = f"at {row['confidence']:.0%} confidence, samples of {row['size']} topics{apart}"
         apart, numbers = "", (row["share"], row["share_low"], row["share_high"])
         yield Answer(row["label"], *numbers, ".0%", clause, "share of comparisons confirmed")
 
@@ -107,8 +107,8 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the required differences."""
     for row in strictest(result):
         numbers = row["required_difference"], row["required_low"], row["required_high"]
-        least = "or more, " if row["open_bin"] == 1 and is_known(numbers[0]) else ""
-        clause = f"{least}by {row['confidence']:.0%} of samples of {row['size']} other topics"
+        least = "or more " if row["open_bin"] == 1 and is_known(numbers[0]) else ""
+        clause = f"{least}at {row['confidence']:.0%} confidence, samples of {row['size']} topics"
         yield Answer(row["label"], *numbers, ".2f", clause, "required difference")
 
 

@@ -10,7 +10,7 @@
   };
   const labelled = (text, control) => make("label", {}, text, control);
   const choice = (words, change) => make("select", { oninput: (event) => change(event.target.value) }, ...words.map((text) => make("option", { textContent: text, value: text })));
-  const BEGINNING = 10; // rows of a long table that are shown first
+  const BEGINNING = 20; // rows of a long table that are shown first
   const BUTTONS = 6; // metrics up to which each has a button
 
   // ---- The metric that the page shows, with its gain setting; and the collection whose leaderboard it shows.
@@ -80,7 +80,7 @@
     const numeric = heads.map((cell, column) => rows.some((row) => numberOf(row.texts[column]) !== null) && !RUNS.includes(names[column]));
     const state = { column: -1, down: false }; // column -1: the order of the page
     const metricColumn = names.some((text) => RUNS.includes(text)) ? names.indexOf("metric") : -1;
-    let limit = rows.length >= 2 * BEGINNING ? BEGINNING : Infinity;
+    let limit = rows.length > BEGINNING + 4 ? BEGINNING : Infinity;
     const more = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? BEGINNING : Infinity; show(); } });
 
     const value = (row, column) => (numeric[column] ? numberOf(row.texts[column]) : row.texts[column] === "-" ? null : row.texts[column]);
@@ -111,7 +111,7 @@
     });
     // On paper all rows of what is picked stand.
     addEventListener("beforeprint", () => { const before = limit; limit = Infinity; show(); addEventListener("afterprint", () => { limit = before; show(); }, { once: true }); });
-    if (rows.length >= 2 * BEGINNING) table.parentElement.before(make("div", { className: "tools" }, more));
+    if (limit < Infinity) table.parentElement.before(make("div", { className: "tools" }, more));
     onPick.push(show);
     show();
   };

@@ -78,7 +78,6 @@ def test_wrong_usage_is_one_line(scorecube: Cli, name: str) -> None:
         ("swap STUDY --runs rnu3", 1, "run3"),
         ("swap STUDY --topics 0003", 1, "003"),
         ("swap STUDY --collection smal", 1, "small"),
-        ("swap STUDY --scheduler=", 1, "--scheduler"),
         ("show STUDY swpa", 1, "'swpa'"),
         ("show STUDY swap --table rate", 1, "rates"),
         ("figure STUDY swap --kind bars", 1, "--by"),

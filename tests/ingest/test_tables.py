@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.errors import BadInput, BadPlan, BadStudy
+from scorecube.errors import BadInput, BadPlan
 from scorecube.ingest.roles import take_columns
 from scorecube.workflow.api import import_scores
 
@@ -345,20 +345,6 @@ def test_columns_are_chosen_for_tables_only(tmp_path: Path) -> None:
         import_scores(path, layout="long", run_column="which", topic_column="what")
     cube = import_scores(path, layout="long", run_column="Who", topic_column="what")
     assert cube["run"].values.tolist() == ["a"]
-
-
-def test_scores_are_imported_into_a_study(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"model": ["a", "b"] * 4, "benchmark": ["x"] * 4 + ["y"] * 4, "item": [1, 1, 2, 2] * 2, "acc": range(8)})  # fmt: skip
-    cubes = import_scores(frame, collections=True)
-    study = import_scores(frame, study=tmp_path / "s.zarr")
-    assert {name: study[name].cube["score"].equals(cube["score"]) for name, cube in cubes.items()} == {"x": True, "y": True}  # fmt: skip
-    further = import_scores(frame.assign(f1=0.5).drop(columns="acc"), study=study)
-    assert further is study
-    assert sc.open_study(tmp_path / "s.zarr")["y"].cube["metric"].values.tolist() == ["acc", "f1"]
-    with pytest.raises(BadPlan, match="no column names the collection; name it with name, or"):
-        import_scores(frame[:4].drop(columns="benchmark"), study=study)
-    with pytest.raises(BadStudy, match="'x'"):
-        import_scores(frame.assign(acc=0.25), study=study)
 
 
 def test_quotes_blanks_and_irregular_lines_are_read_as_csv_does(tmp_path: Path) -> None:

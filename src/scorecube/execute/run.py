@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import math
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
@@ -70,7 +69,7 @@ def run(
     progress: Called with (units done, units in total), before the first block and after each.
     Raises MemoryError: The plan cannot fit in the memory of this machine.
     """
-    started, plan, table = time.time(), prepared.plan, prepared.table
+    plan, table = prepared.plan, prepared.table
     # Workers of a cluster have limits of their own.
     refuse_too_large(prepared, 0 if executor.client else executor.workers, executor.processes)
     compute = Compute(plan.analysis, table)
@@ -84,37 +83,31 @@ def run(
     if combined.done and block_units is None:  # as long as those that are recorded
         block_units = max(stop - start for start, stop in combined.done)
     if block_units is None and combined.n_left:
-        timing = time_first_blocks(compute, combined)
-        if timing.fixed + timing.unit * combined.n_left <= INLINE_SECONDS:
+        fixed, unit = time_first_blocks(compute, combined)
+        if fixed + unit * combined.n_left <= INLINE_SECONDS:
             for interval in combined.gaps():  # short work is faster to repeat than to record
                 combined.add(compute(interval))
                 combined.note(interval)
-        length = timing.length(combined.n_left, executor.workers)
-        block_units = blocks.length(length) if blocks and combined.n_left else length
+        block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
+        block_units = blocks.length(block_units) if blocks and combined.n_left else block_units
     if pending := combined.gaps(block_units):
         _compute(compute, combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, table, combined.arrays)
     result = plan.analysis.result(table, totals)
-    result.attrs |= provenance(prepared, started)
+    result.attrs |= provenance(prepared)
     return result
 
 
-class Timing(NamedTuple):
-    """Seconds of a unit, and of a block in addition to those of its units."""
-
-    unit: float
-    fixed: float = 0.0
-
-    def length(self, n_units: int, workers: int) -> int:
-        """Return the units of a block, of so many that are left for so many workers."""
-        target = max(BLOCK_SECONDS, FIXED_SHARE * self.fixed, self.unit * n_units / MOST_BLOCKS)
-        shared = math.ceil(n_units / (MIN_BLOCKS_PER_WORKER * workers))
-        least = min(max(self.fixed, TIMED_SECONDS) / self.unit, math.ceil(n_units / workers))
-        return max(1, int(least), min(int(target / self.unit), shared))
+def length_of_blocks(fixed: float, unit: float, n_units: int, workers: int) -> int:
+    """Return the units of a block, of so many that are left for so many workers."""
+    target = max(BLOCK_SECONDS, FIXED_SHARE * fixed, unit * n_units / MOST_BLOCKS)
+    shared = math.ceil(n_units / (MIN_BLOCKS_PER_WORKER * workers))
+    least = min(max(fixed, TIMED_SECONDS) / unit, math.ceil(n_units / workers))
+    return max(1, int(least), min(int(target / unit), shared))
 
 
-def time_first_blocks(compute: Compute, combined: Combined) -> Timing:
-    """Compute the first units of the first gap, and return how long others take."""
+def time_first_blocks(compute: Compute, combined: Combined) -> tuple[float, float]:
+    """Compute the first units of the first gap; return seconds of a block, and of each unit."""
     timings: list[tuple[int, float]] = []
     (start, stop), length = combined.gaps()[0], 1
     while start < stop:
@@ -130,9 +123,9 @@ def time_first_blocks(compute: Compute, combined: Combined) -> Timing:
             length = 2 if timed[-1][1] > LONG_SECONDS else length * GROWTH
     (short, less), (long, more) = [timings[0], *timings][-2:]
     if long <= short:
-        return Timing(max(more / long, 1e-9))
+        return 0.0, max(more / long, 1e-9)
     unit = max((more - less) / (long - short), more / long / GROWTH, 1e-9)
-    return Timing(unit, max(less - unit * short, 0.0))
+    return max(less - unit * short, 0.0), unit
 
 
 def _compute(
@@ -172,22 +165,17 @@ def _is_visible(client: Client, blocks: BlockStore) -> bool:
     return is_visible
 
 
-def provenance(prepared: PreparedPlan, started: float) -> dict[str, Any]:
-    """Return the attributes of a result: plan, digests, versions, machine, warnings, times."""
-    plan, cube = prepared.plan, prepared.cube
+def provenance(prepared: PreparedPlan) -> dict[str, Any]:
+    """Return the attributes of a result: plan, digest, seed, versions, warnings, time."""
+    plan, attrs = prepared.plan, prepared.cube.attrs
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
         "digest": plan.digest,
         "seed": str(plan.seed),
-        "cube_digest": plan.cube_digest,
-        "runs": cube.sizes[names.RUN],
         "versions": versions(),
         "warnings": list(prepared.warnings),
-        **{key: cube.attrs[key] for key in names.ABOUT_TOPICS if key in cube.attrs},
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        **{key: attrs[key] for key in names.ABOUT_TOPICS if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
 

@@ -32,7 +32,7 @@ from scorecube.ingest.roles import ColumnOptions, chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.tables import is_frame
 from scorecube.metrics import Metric
-from scorecube.storage import Study, check_collection_name, open_study
+from scorecube.storage import Study, check_collection_name
 
 LOGGER = logging.getLogger("scorecube")
 READING = ("teams", "topic_groups", "order", "depth", "run_name")
@@ -240,8 +240,6 @@ def evaluate_into(
 
 
 @overload
-def import_scores(files: Any, *, study: PathLike | Study, **options: Any) -> Study: ...
-@overload
 def import_scores(
     files: Any, *, collections: Literal[True], **options: Any
 ) -> dict[str, xr.Dataset]: ...
@@ -260,9 +258,8 @@ def import_scores(
     ranges: str | Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
-    study: PathLike | Study | None = None,
     **columns: Any,
-) -> xr.Dataset | dict[str, xr.Dataset] | Study:
+) -> xr.Dataset | dict[str, xr.Dataset]:
     r"""Read per-topic scores that other tools computed into a cube.
 
     Parameters
@@ -284,8 +281,6 @@ def import_scores(
         within. Metrics of ours, and scores that are all 0 or 1, have theirs.
     collections
         Whether the scores may be of several collections: a cube of each is returned by name.
-    study
-        Study, or its path or address, that the collections are added to; it is returned.
     columns
         Columns of a table, as of `cube_from_scores`.
 
@@ -297,10 +292,8 @@ def import_scores(
 
     Raises
     ------
-    BadInput, BadPlan, BadStudy
-        Files that cannot be read, with file and line; options that do not fit the files, or a
-        collection without a name for `study`; as of `open_study`, or a collection that is there
-        with other runs, topics or scores.
+    BadInput, BadPlan
+        Files that cannot be read, with file and line; options that do not fit the files.
 
     Examples
     --------
@@ -323,7 +316,7 @@ def import_scores(
         raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
     else:
         reading = read_objects(files, metric, chosen)
-    if study is None and not collections:
+    if not collections:
         reading.only()
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, gain=gain, **of_runs, notify=notify, path=teams)
@@ -336,13 +329,7 @@ def import_scores(
         cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
             say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
-    if study is None:
-        return cubes if collections else only_cube(cubes)
-    refuse_unnamed(cubes)
-    opened = study if isinstance(study, Study) else open_study(study, mode="a")
-    for name, cube in cubes.items():
-        opened.add(name, cube=cube)
-    return opened
+    return cubes if collections else only_cube(cubes)
 
 
 def refuse_unnamed(collections: Iterable[str]) -> None:

@@ -268,7 +268,7 @@ def study(tmp_path: Path) -> Path:
 def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None:
     refused = scorecube("board", study, "--seed", 1)
     assert refused.status == 1
-    assert "scores are missing on 1 of 14 topics, most of a (1)" in refused.stderr
+    assert "scores are missing" in refused.stderr
     how = ["--missing", "drop", "--weights", "web=2", "--seed", "1", "--trials", "300"]
     command = ("board", study, *how)
     done = scorecube(*command).succeeded()

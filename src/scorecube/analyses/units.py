@@ -205,7 +205,8 @@ def unit_scores(
             check_range(scores, *ends)
         check_differences(mean[-1], ends)
         ranges.append(ends)
-    return np.stack(mean), np.array(binary), ranges
+    # In C order, as sums of doubles depend on the order of their terms.
+    return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges
 
 
 def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:

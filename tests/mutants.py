@@ -67,13 +67,13 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/judge", (JUDGES,)),
     ("analyses/correlation", ("tests/analyses/test_correlation.py",)),
     ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
-    ("analyses/(pairs|resampling|joint_tests)", (EXACT, f"{PAIRS}/test_tables.py", f"{PAIRS}/test_properties.py")),
+    ("analyses/(pairs|resampling)", (EXACT, f"{PAIRS}/test_tables.py", f"{PAIRS}/test_properties.py")),
     ("analyses/(reliability|jackknife)", (RELIABILITY,)),
     ("analyses/stability", (f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("analyses/(swap|two_samples)", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_swap_intervals.py", f"{SAMPLES}/test_swap_options.py", f"{SAMPLES}/test_swap_limits.py", f"{SAMPLES}/test_swap_sizes.py")),
     ("analyses/paired", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_tables.py")),
     ("analyses/table", ("tests/analyses/test_table.py",)),
-    ("analyses/(leaderboard|board|step_down|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py")),
+    ("analyses/(leaderboard|step_down|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py", "tests/analyses/test_leaderboard.py")),
     ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/cli/test_analyses.py")),
 )  # fmt: skip
 """Tests of a module, by the first pattern that its path matches."""
@@ -87,12 +87,12 @@ RELATIONS = "tests/analyses/test_metamorphic.py"
 ANALYSES = (
     ("analyses/judges", "judges"),
     ("analyses/reliability", "reliability"),
-    ("analyses/(leaderboard|board|step_down|rank_sets)", "maxt or leaderboard or board"),
+    ("analyses/(leaderboard|step_down|rank_sets)", "maxt or leaderboard or board"),
     ("analyses/(swap|stability|two_samples)|kernels/swap", "swap or stability"),
     ("analyses/(correlation|judge)|kernels/ranks", "correlate or judges"),
     ("analyses/team|kernels/lists", "teams"),
     ("analyses/paired", "paired"),
-    ("analyses/joint_tests|kernels/tukey", "tukey or maxt"),
+    ("kernels/tukey", "tukey or maxt"),
     ("analyses/(pairs|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt"),
     ("kernels/(random|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
+from scorecube.errors import BadPlan
 from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
 from tests.oracles.step_down import groups
 
@@ -62,22 +63,19 @@ def test_estimates_of_a_series_keep_their_labels_and_correlation_counts() -> Non
 
 
 @pytest.mark.parametrize(
-    ("estimates", "covariance", "message"),
+    ("estimates", "covariance"),
     [
-        ([1.0], [0.1], "2 or more estimates"),
-        ([1.0, np.nan], [0.1, 0.1], "all of them finite"),
-        (
-            [1.0, 2.0],
-            [0.1, 0.1, 0.1],
-            r"2 x 2 finite numbers, or 2 standard errors; found shape \(3,\)",
-        ),
-        ([1.0, 2.0], [-0.1, 0.1], "must not be negative"),
-        ([1.0, 2.0], [[1, 0], [0.5, 1]], "not symmetric"),
-        ([1.0, 2.0], [[1, 2], [2, 1]], "not positive semidefinite: its smallest eigenvalue is -1"),
+        ([1.0], [0.1]),
+        ([1.0, np.nan], [0.1, 0.1]),
+        ([1.0, 2.0], [0.1, 0.1, 0.1]),
+        ([1.0, 2.0], [-0.1, 0.1]),
+        ([1.0, 2.0], [[1, 0], [0.5, 1]]),
+        ([1.0, 2.0], [[1, 2], [2, 1]]),
+        ([1.0, 2.0], [[1, np.nan], [np.nan, 1]]),
     ],
 )
-def test_impossible_estimates_are_refused(estimates: Any, covariance: Any, message: str) -> None:
-    with pytest.raises(sc.ScorecubeError, match=message):
+def test_impossible_estimates_are_refused(estimates: Any, covariance: Any) -> None:
+    with pytest.raises(BadPlan):
         sc.rank_sets(estimates, covariance)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.leaderboard import VARIABLES
 from scorecube.collection.run_pairs import pair_positions
+from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
@@ -21,13 +21,7 @@ eigenvalue up to which a negative one is rounding: matrices are often printed wi
 
 
 def rank_sets(
-    estimates: Any,
-    covariance: Any,
-    *,
-    labels: Sequence[str] | None = None,
-    alpha: float = 0.05,
-    trials: int = 10_000,
-    seed: int = 1,
+    estimates: Any, covariance: Any, *, alpha: float = 0.05, trials: int = 10_000, seed: int = 1
 ) -> xr.Dataset:
     """Return the rank sets of systems with normal estimates, such as those of a leaderboard.
 
@@ -37,14 +31,12 @@ def rank_sets(
     Parameters
     ----------
     estimates
-        (system,): mean scores.
+        (system,): mean scores; systems have the labels of a pandas Series, else numbers from 1.
     covariance
         (system, system): covariance of the estimates; or (system,): their standard errors, if they
         are independent.
-    labels
-        Names of the systems; by default those of a pandas Series, else their numbers from 1.
     alpha
-        1 - confidence of all sets together, between 0 and 1.
+        1 - confidence of all sets together.
     trials, seed
         Of the simulation of the largest statistic.
 
@@ -61,17 +53,13 @@ def rank_sets(
 
     Examples
     --------
-    >>> sets = rank_sets([0.9, 0.5, 0.45], [0.02, 0.05, 0.05], labels=["a", "b", "c"])
+    >>> sets = rank_sets([0.9, 0.5, 0.45], [0.02, 0.05, 0.05])
     >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
     values, n = np.asarray(estimates, float), len(estimates)
-    index = getattr(estimates, "index", None)  # a method of lists
-    of_series: Any = index if hasattr(index, "tolist") else range(1, n + 1)
-    if not 0 < alpha < 1 or trials < 1:
-        raise BadPlan(
-            f"alpha must lie between 0 and 1, and trials be positive; found {alpha} and {trials}"
-        )
+    if not 0 < alpha < 1:
+        raise BadPlan(f"alpha: expected a number between 0 and 1; found {alpha}", option="alpha")
     matrix, factor = covariance_of(values, np.asarray(covariance, float))
     first, second = pair_positions(n)
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
@@ -85,12 +73,14 @@ def rank_sets(
     better = np.where(differences > 0, first, second)[decided]
     worse = np.where(differences > 0, second, first)[decided]
     low, high = rank_limits(better, worse, n)
-    ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
-    described = {variable.name: variable.attrs() for variable in VARIABLES}
-    sets = {name: (names.RUN, array, described[name]) for name, array in ranks.items()}
+    found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
+    about = {variable.name: variable.attrs() for variable in VARIABLES}
+    sets = {name: (names.RUN, array, about[name]) for name, array in found.items()}
+    index = getattr(estimates, "index", None)  # a method of lists
+    labels: Any = index if hasattr(index, "tolist") else range(1, n + 1)
     return xr.Dataset(
         {"estimate": (names.RUN, values)} | sets,
-        {names.RUN: list(map(str, labels or of_series))},
+        {names.RUN: label_array(map(str, labels))},
         {"alpha": alpha, "trials": trials},
     )
 
@@ -98,26 +88,18 @@ def rank_sets(
 def covariance_of(values: Any, covariance: Any) -> tuple[Any, Any]:
     """Return the covariance of estimates as a matrix, and a factor F of it, F F'; or BadPlan."""
     n = len(values)
-    if values.ndim != 1 or n < 2 or not np.isfinite(values).all():
+    if n < 2 or not np.isfinite(values).all():
         raise BadPlan("rank sets need 2 or more estimates, all of them finite")
-    if covariance.shape not in ((n,), (n, n)) or not np.isfinite(covariance).all():
-        raise BadPlan(
-            f"covariance: expected {n} x {n} finite numbers, or {n} standard errors; "
-            f"found shape {covariance.shape}"
-        )
-    if covariance.ndim == 1:
-        if (covariance < 0).any():
-            raise BadPlan("standard errors must not be negative")
+    if covariance.shape == (n,) and (covariance >= 0).all():
         return np.diag(covariance**2), np.diag(covariance)
-    if np.abs(covariance - covariance.T).max() > SYMMETRIC * np.abs(covariance).max():
-        raise BadPlan("the covariance matrix is not symmetric")
-    roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    if roots[0] < -SYMMETRIC * max(roots[-1], 0.0) * n:
-        raise BadPlan(
-            "the covariance matrix is not positive semidefinite: "
-            f"its smallest eigenvalue is {roots[0]:.3g}"
-        )
-    return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
+    if covariance.shape == (n, n) and np.isfinite(covariance).all():
+        apart = np.abs(covariance - covariance.T).max()
+        roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        if apart <= SYMMETRIC * np.abs(covariance).max() and roots[0] >= -SYMMETRIC * roots[-1] * n:
+            return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
+    raise BadPlan(
+        f"covariance: expected {n} standard errors, or a positive semidefinite matrix of {n} x {n}"
+    )
 
 
 def normal_words(n: int, trials: int, seed: int) -> Any:

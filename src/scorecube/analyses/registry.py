@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 TABLE = """
 leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
-board board:Board leaderboard mogstad2024
+board leaderboard:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
 swap swap:Swap swap_result voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
@@ -48,9 +48,9 @@ bootstrap resampling:Bootstrap pairs sakai2006
     Bootstrap test of all pairs of runs, with the estimated required difference.
 randomisation resampling:Randomisation pairs fisher1935 smucker2007
     Paired randomisation (sign-flip) test of all pairs of runs.
-tukey joint_tests:Tukey pairs carterette2012
+tukey resampling:Tukey pairs carterette2012
     Randomised Tukey HSD test, which controls the family-wise error rate.
-maxt joint_tests:MaxT pairs romano2005
+maxt resampling:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
 paired paired:Paired paired smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.

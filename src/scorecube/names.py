@@ -46,7 +46,6 @@ N_LABELLED: Final = "n_labelled"  # topics with labels of the truth that means a
 
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"  # team of a run (along run); where teams are left out, a dimension
-TEAM_OF_RUN: Final = "team_of_run"  # team of each run, where teams are a dimension
 SYSTEM: Final = "system"  # system whose repetition a run is, as a model with a seed (along run)
 TOPIC_GROUP: Final = "topic_group"  # group of a topic, such as a conversation (along topic)
 LEFT_OUT: Final = "dropped_topics"

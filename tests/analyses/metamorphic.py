@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "judges": {"alpha": 0.5, "labels": (4, 8)},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
-NAMES = ("worst_run", "teams_left_out")
+NAMES = ("teams_left_out",)
 """Variables that are labels, which relations change; flags and numbers beside them say the same."""
 SIGNED = ("mean_difference", "t", "d_z", "effect_size")
 """What changes its sign with the order of a pair."""
@@ -213,7 +213,7 @@ def renamed(dataset: xr.Dataset, **names: Mapping[str, str]) -> xr.Dataset:
     for name, variable in dataset.variables.items():
         if variable.dtype.kind not in "OUT":
             continue
-        dim = {"run_a": "run", "run_b": "run", "team_of_run": "team"}.get(str(name), str(name))
+        dim = {"run_a": "run", "run_b": "run"}.get(str(name), str(name))
         if dim in names:
             labels = [names[dim].get(str(label), str(label)) for label in variable.values.ravel()]
             array = np.array(labels, object).reshape(variable.shape)

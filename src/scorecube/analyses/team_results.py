@@ -31,35 +31,20 @@ VARIABLES = read_variables("""
     change | limits:change_mean | 1 .1% | limit over teams (95 %)
     rank_change_mean | estimate | ranks | ranks that a run of such a team loses
     rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
-    rank_change_largest | count | ranks | most ranks that a run loses
-    worst_run | label | 1 | run that loses most ranks
-    whole_variance | estimate | 1 | variance of all runs over all topics
-    [metric gain run]
-    own_mean | estimate | score | mean score of a run in the full evaluation
-    own_mean_without | estimate | score | the same without its team's unique contributions
-    own_rank | estimate/i | rank | rank in the full evaluation; tied runs share the best
-    own_rank_without | estimate/i | rank | rank without its team's unique contributions
     [metric gain leave topic_step trial]
     variance | estimate | 1 | within-system variance of what remains
     n_topics | count | topics | topics with a relevant document left
-    [metric gain leave trial]
-    n_topics_above_zero | count | topics | topics with a score above 0
     [leave trial]
     n_runs | count | runs | remaining runs
     teams_left_out | label | 1 | teams left out
     different | flag | 1 | whether no trial before is equal
-    [leave team trial]
-    team_left_out | flag | 1 | whether a team is left out
-    [leave topic trial]
-    topic_place | count | topics | place of a topic, from 0
     [metric gain leave topic_step]
     variance_mean | estimate | 1 | mean variance over trials
     variance | limits:variance_mean | 1 | limit over trials (95 %)
     n_trials | count | trials | different trials with a variance
     topics_min | count | topics | fewest topics
     topics_max | count | topics | most topics
-    topics_needed | estimate | topics | topics that the mean variance asks for
-    topics_needed_tool | estimate | topics | the same by Sakai's tool
+    topics_needed_tool | estimate | topics | topics that the mean variance asks for, by Sakai's tool
     [leave]
     runs_min | count | runs | fewest runs
     runs_max | count | runs | most runs
@@ -88,9 +73,7 @@ def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) 
         "n_trials": n_trials,
         "topics_min": n_topics.min(axis=-1),
         "topics_max": n_topics.max(axis=-1),
-        "topics_needed": topics_needed(mean, "exact"),
-        "topics_needed_tool": topics_needed(mean, "sakai"),
-        "whole_variance": whole[:, 0, 0],
+        "topics_needed_tool": topics_needed(mean),
         "first_miss": np.where(missed.any(axis=1), first, np.nan),
     }
 
@@ -121,16 +104,7 @@ def absent_values(table: JudgedRuns) -> dict[str, Any]:
     for team, runs in enumerate(runs_of):
         means, ranks = means_and_ranks(table.scores_without(teams == team, slice(None)))
         mean_without[:, runs], rank_without[:, runs] = means[:, runs], ranks[:, runs]
-    lost = rank_without - rank
-    most, worst = lost.max(axis=1), np.array(table.runs, object)[lost.argmax(axis=1)]
-    values = {
-        "rank_change_largest": most,
-        "worst_run": np.where(most > 0, worst, ""),
-        "own_mean": mean,
-        "own_mean_without": mean_without,
-        "own_rank": rank,
-        "own_rank_without": rank_without,
-    }
+    lost, values = rank_without - rank, dict[str, Any]()
     relative = mean_without / np.where(mean > 0, mean, np.nan) - 1
     for name, change in (("change", relative), ("rank_change", lost.astype(float))):
         by_team = np.stack([t_limits(change[:, runs])[0] for runs in runs_of], axis=-1)
@@ -165,11 +139,11 @@ def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return mean, mean - half, mean + half
 
 
-def topics_needed(variances: FloatArray, mode: str) -> FloatArray:
-    """Return the topics that variances ask for in a mode of `topic_set_size`; NaN where not > 0."""
+def topics_needed(variances: FloatArray) -> FloatArray:
+    """Return the topics that variances ask for by Sakai's tool; NaN where not > 0."""
     positive = variances > 0
     sizes = np.full(variances.shape, np.nan)
     if positive.any():
-        designed = topic_set_size(variances[positive], mode=mode, **REQUIREMENTS)
+        designed = topic_set_size(variances[positive], mode="sakai", **REQUIREMENTS)
         sizes[positive] = designed["topics"].values
     return sizes

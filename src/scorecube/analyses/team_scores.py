@@ -5,6 +5,7 @@ Lists are filtered, and scored by the same metrics.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from scorecube import names
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, Stratum
 from scorecube.collection import schema
-from scorecube.collection.pools import Pools
+from scorecube.collection.pools import PoolDepth, Pools, build_pools, estimate_pool_depth
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
 from scorecube.errors import BadPlan, option
@@ -73,18 +74,17 @@ def list_scores(measures: Any, lists: Lists, judged: Any) -> FloatArray:
     return np.stack([metric.score_lists(lists, judged, gains) for metric, gains in measures])
 
 
-def judged_runs(
-    cube: xr.Dataset, pools: Pools, keep_unpooled: bool, notes: list[str]
-) -> JudgedRuns:
-    """Return the runs of a cube with rankings, see `JudgedRuns`.
+def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> JudgedRuns:
+    """Return the runs of a cube with rankings.
 
-    Raises
-    ------
-    BadPlan
-        Scores that are not those of the rankings, or of other levels than those of documents.
+    depth: First ranks of a run that contribute to the pool; None for an estimate.
+    Raises BadPlan: Scores that are not those of the rankings, or of other levels than those of
+        documents.
     """
     if names.TOPIC_GROUP in cube.coords and not cube[names.TOPIC_GROUP].to_index().is_unique:
         raise BadPlan("topic_group says that topics come in groups; rankings are judged by topic")
+    estimate = None if depth is not None else estimate_pool_depth(cube)
+    pools = build_pools(cube, estimate.depth if estimate else int(depth or 0))
     metrics, gains = metrics_of(cube), labels_of(cube, names.GAIN)
     stored, cell_of = cells(cube)
     places = [np.argwhere(cell_of == cell)[0] for cell in range(len(stored))]
@@ -111,7 +111,7 @@ def judged_runs(
         higher=np.ones(n_cells, bool),
         binary=np.zeros(n_cells, bool),
         uses_gains=uses_gains(cube),
-        notes=tuple(notes),
+        notes=tuple(about_pools(pools, estimate, keep_unpooled)),
         topics=tuple(labels_of(cube, names.TOPIC)),
         pools=pools.of_relevant() if lowest else pools,
         keep_unpooled=keep_unpooled,
@@ -119,6 +119,22 @@ def judged_runs(
         documents=documents,
         measures=measures,
     )
+
+
+def about_pools(pools: Pools, estimate: PoolDepth | None, keep_unpooled: bool) -> Iterator[str]:
+    """Yield which judgements are thrown away, and that the depth of the pool is an estimate."""
+    judged, unpooled = int((pools.levels >= 0).sum()), int(pools.unpooled.sum())
+    if unpooled:
+        fate = f"become unjudged: {unpooled / judged:.0%} of the judgements are thrown away"
+        yield (
+            f"{unpooled:,} of {judged:,} judged documents are in no team's pool of depth "
+            f"{pools.depth}; they {'stay judged' if keep_unpooled else fate}"
+        )
+    if estimate is not None:
+        yield (
+            f"the pool has an estimated depth of {pools.depth}, which {estimate.n_teams} of "
+            f"{len(pools.teams)} teams reach; state {option('pool_depth')} if it is known"
+        )
 
 
 def metrics_of(cube: xr.Dataset) -> list[Metric]:

@@ -15,8 +15,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import ONLY_TOPICS, option_field
-from scorecube.analyses.protocol import Analysis, Concat, Part, Totals, with_trials
-from scorecube.analyses.team_pools import pools_of
+from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
 from scorecube.analyses.team_results import VARIABLES, absent_values, run_values, variance_values
 from scorecube.analyses.team_scores import JudgedRuns, judged_runs
 from scorecube.collection.schema import label_array
@@ -80,15 +79,12 @@ class Teams(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
-        return judged_runs(cube, *pools_of(cube, self.pool_depth, self.keep_unpooled))
+        return judged_runs(cube, self.pool_depth, self.keep_unpooled)
 
     def notes(self, table: Any) -> list[str]:
         teams = table.pools.teams
         if len(teams) < 2:
-            raise BadPlan(
-                f"there is only one team, {teams[0]}: leaving teams out needs at least 2; "
-                f"name teams with {option('teams')}"
-            )
+            raise BadPlan(f"only one team; name teams with {option('teams')}")
         most = {"leave": len(teams) - 1, "topic_sizes": len(table.topics)}
         for name, sizes in (("leave", self.leave), ("topic_sizes", self.topic_sizes)):
             if sizes and max(sizes) > most[name]:
@@ -127,11 +123,9 @@ class Teams(Analysis):
         left_out = drawn[names.TEAM_LEFT_OUT]
         shape = (len(table.scores), len(left_out), len(steps), stop - start)
         variance, n_topics = np.full(shape, np.nan), np.zeros(shape, np.int32)
-        above_zero = np.zeros((*shape[:2], stop - start), np.int32)
         for row, trial in np.ndindex(len(left_out), stop - start):
             teams = left_out[row, :, trial]
             scores = table.scores_without(teams, ~teams[table.pools.team_of])
-            above_zero[:, row, trial] = (scores > 0).any(axis=1).sum(axis=-1)
             is_left: Any = np.isfinite(scores).any(axis=1)
             variance[:, row, 0, trial] = within_system_variance(scores)
             n_topics[:, row, 0, trial] = is_left.sum(axis=-1)
@@ -143,30 +137,20 @@ class Teams(Analysis):
                 if len(topics) == steps[step + 1]:
                     chosen = scores[cell][:, topics]
                     variance[cell, row, step + 1, trial] = within_system_variance(chosen)
-        parts = {"variance": variance, "n_topics": n_topics, "n_topics_above_zero": above_zero}
-        return {name: Concat(array) for name, array in (parts | drawn).items()}
+        return {"variance": Concat(variance), "n_topics": Concat(n_topics)}
 
     def result(self, table: JudgedRuns, totals: Totals) -> xr.Dataset:
-        values = dict(totals) | run_values(totals[names.TEAM_LEFT_OUT], table.pools)
+        left_out = self.draw(table, 0, table.trials)[names.TEAM_LEFT_OUT]
+        values = dict(totals) | run_values(left_out, table.pools)
         values |= variance_values(totals["variance"], totals["n_topics"], self.leaves(table))
-        return self.labelled(table, values | absent_values(table))
+        coords = {names.LEAVE: self.leaves(table), names.TOPIC_STEP: self.steps(table)}
+        attrs = {"n_teams": len(table.pools.teams), "pool_depth": table.pools.depth}
+        return table.dataset(VARIABLES, values | absent_values(table), coords, attrs)
 
-    def labelled(self, table: JudgedRuns, values: dict[str, Any]) -> xr.Dataset:
-        """Return variables with their labels."""
-        teams, team_of = table.pools.teams, table.pools.team_of
-        coords = {
-            names.LEAVE: self.leaves(table),
-            names.TOPIC_STEP: self.steps(table),
-            names.TOPIC: label_array(table.topics),
-            names.TEAM: label_array(teams),
-            names.TEAM_OF_RUN: (names.RUN, label_array(teams[k] for k in team_of)),
-        }
-        attrs = {"n_teams": len(teams), "pool_depth": table.pools.depth}
-        return table.dataset(VARIABLES, values, coords, attrs)
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return which teams each trial leaves out, and places of topics in its chain."""
-        table = with_trials(self.table(cube), trials, seed)
-        self.notes(table)
-        drawn = self.draw(table, 0, trials)
-        return self.labelled(table, drawn)[[*drawn]].assign_attrs(seed=str(seed))
+    def drawn(self, table: JudgedRuns) -> xr.Dataset:
+        teams = names.TEAM, label_array(table.pools.teams)
+        coords = {names.LEAVE: self.leaves(table), names.TEAM: teams}
+        dims = {names.TEAM_LEFT_OUT: names.TEAM, names.TOPIC_PLACE: names.TOPIC}
+        drawn = self.draw(table, 0, table.trials)
+        arrays = {name: ((names.LEAVE, dims[name], names.TRIAL), drawn[name]) for name in drawn}
+        return xr.Dataset(arrays, coords)

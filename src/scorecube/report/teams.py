@@ -22,34 +22,33 @@ LEGEND_COLUMNS = 6
 VARIANCE = Table(
     "metric gain leave topic_step",
     "metric gain left_out=leave n_topics_wanted=topic_step variance_mean variance_low "
-    "variance_high trials=n_trials runs_min runs_max topics_min topics_max topics_needed "
+    "variance_high trials=n_trials runs_min runs_max topics_min topics_max "
     "topics_needed_tool",
-    whole="topics_needed topics_needed_tool",
+    whole="topics_needed_tool",
 )
 """Within-system variance by teams left out and topics (Sakai and Shang 2016, Figures 1, 2).
 
-`topics_needed` is what the mean variance asks for, `topics_needed_tool` the same by Sakai's tool
-(in parentheses in Table 3 of that paper).
+`topics_needed_tool` is in parentheses in Table 3 of that paper.
 """
 ABSENT = Table(
     "metric gain",
     "metric gain change_mean change_low change_high rank_change_mean rank_change_low "
-    "rank_change_high rank_change_largest run=worst_run n_teams pool_depth",
+    "rank_change_high n_teams pool_depth",
     brief="metric=label change_of_score=change_mean,change_low,change_high "
-    "ranks_lost=rank_change_mean,rank_change_low,rank_change_high most_ranks=rank_change_largest",
+    "ranks_lost=rank_change_mean,rank_change_low,rank_change_high",
 )
 """What a team that did not take part would lose, with t limits over teams."""
 TRIALS = Table(
     "metric gain leave topic_step trial",
     "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
-    "teams_left_out n_topics_above_zero",
+    "teams_left_out",
     only="different",
     whole="n_topics",
 )
 """Every trial: teams left out, remaining runs and topics, variance."""
 FIRST_MISS = Table(
     "metric gain topic_step",
-    "metric gain n_topics_wanted=topic_step variance=whole_variance first_miss",
+    "metric gain n_topics_wanted=topic_step first_miss",
     whole="first_miss",
 )
 """Fewest teams left out whose limits miss the variance of all (Sakai and Shang 2016, 5.1)."""
@@ -75,10 +74,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         words = list[str]()
         if is_known(lost[0]):
             words.append(f"its runs lose {with_limits(*lost, '.1f')} ranks")
-        most = row["rank_change_largest"]
-        if most > 0:
-            words.append(f"{row['run']} most ({most:.0f})")
-        words.append(f"{counted(result.sizes[names.TEAM], 'team')}, pool depth {row['pool_depth']}")
+        words.append(f"{counted(result.attrs['n_teams'], 'team')}, pool depth {row['pool_depth']}")
         clause = ", ".join(words)
         yield Answer(row["label"], *numbers, "+.1%", clause, "change of an absent team's score")
 

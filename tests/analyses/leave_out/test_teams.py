@@ -10,7 +10,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.table import Table
 from scorecube.analyses.team_scores import judged_runs
 from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import TOLERATED, WITHOUT_POOL, build_pools, estimate_pool_depth
@@ -59,7 +58,7 @@ def test_filtered_lists_score_as_lists_of_which_documents_are_unjudged(
 ) -> None:
     cube = sc.with_rankings(sc.evaluate(rankings, names_of(name), GAINS), rankings)
     pools = build_pools(rankings, 10)
-    table = judged_runs(cube, pools, keep_unpooled, [])
+    table = judged_runs(cube, 10, keep_unpooled)
     left_out = np.array([True, False, True, False, False])
     runs = np.flatnonzero(~left_out[pools.team_of])
     found = table.scores_without(left_out, runs)
@@ -84,19 +83,17 @@ def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
         xr.testing.assert_equal(found, whole)
     fewer = sc.analyse(cube, analysis, trials=4, seed=5, workers=1)
     np.testing.assert_array_equal(fewer["variance"], whole["variance"].isel(trial=slice(4)))
-    other = sc.analyse(cube, analysis, trials=7, seed=6, workers=1)
-    assert not other["team_left_out"].equals(whole["team_left_out"])
 
 
 def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
-    result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=10, seed=3, workers=1)
-    drawn = Teams(topic_sizes=(10,)).samples(cube, 3, 10)
-    for name in ("team_left_out", "topic_place"):
-        np.testing.assert_array_equal(drawn[name], result[name])
-    assert list(Teams(leave=(1, 3)).samples(cube, 5, 3).data_vars) == ["team_left_out"]
-    first = result["topic_place"].isel(leave=1) < 10
+    drawn = sc.samples(cube, Teams(topic_sizes=(10,)), trials=10, seed=3)
+    assert (drawn["team_left_out"].sum("team") == drawn["leave"]).all()
+    first = drawn["topic_place"].isel(leave=1) < 10
     assert (first.sum("topic") == 10).all()
     assert len({tuple(row) for row in first.transpose("trial", ...).values}) == 10
+    assert "topic_place" not in sc.samples(cube, Teams(leave=(1, 3)), trials=3, seed=5)
+    other = sc.samples(cube, Teams(topic_sizes=(10,)), trials=10, seed=4)
+    assert not other["team_left_out"].equals(drawn["team_left_out"])
 
 
 def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
@@ -107,20 +104,18 @@ def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
     assert not complete.isnull().any()
     found = result["variance_mean"].sel(leave=0, metric=["AP", "Q"]).isel(topic_step=0)
     np.testing.assert_allclose(found, of_runs.mean("run").sel(metric=["AP", "Q"]), rtol=1e-12)
-    kept = result["topic_place"].isel(leave=0, trial=0).values < 10
+    drawn = sc.samples(cube, Teams(topic_sizes=(10,)), trials=3, seed=1)
+    kept = drawn["topic_place"].isel(leave=0, trial=0).values < 10
     found = result["variance_mean"].sel(leave=0, metric="Q").isel(topic_step=1)
     expected = complete.sel(metric="Q").isel(topic=kept).var("topic", ddof=1).mean("run")
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    np.testing.assert_allclose(result["own_mean"], cube["score"].mean("topic"), rtol=1e-12)
     assert np.isnan(result["variance_low"].sel(leave=0)).all()
     assert result["leave"].values.tolist() == [0, 1, 2, 3, 4]
-    assert (result["team_left_out"].sum("team") == result["leave"]).all()
 
 
 def test_first_misses_are_of_the_estimate_of_all_topics() -> None:
     result = made(10, 1, topic_sizes=(25, 10))
-    whole = result["whole_variance"]
-    assert (whole == result["variance_mean"].sel(leave=0).isel(topic_step=0)).all()
+    whole = result["variance_mean"].sel(leave=0).isel(topic_step=0, drop=True)
     outside = (result["variance_low"] > whole) | (result["variance_high"] < whole)
     first = result["leave"].where(outside).min("leave")
     xr.testing.assert_equal(result["first_miss"].drop_attrs(), first.drop_attrs())
@@ -133,7 +128,7 @@ def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
     with pytest.raises(BadPlan, match="scores of AP differ from scores of the rankings"):
         sc.analyse(cube.assign(score=cube["score"] * 0.5), Teams(), trials=2)
     groups = ("topic", [f"g{k // 2}" for k in range(cube.sizes["topic"])])
-    with pytest.raises(BadPlan, match="rankings are judged topic by topic"):
+    with pytest.raises(BadPlan, match="topics come in groups"):
         sc.analyse(cube.assign_coords(topic_group=groups), Teams(), trials=2)
     lowered = cube["level_at_rank"].where(cube["level_at_rank"] < 2, 0).astype(np.int8)
     with pytest.raises(BadPlan, match="classes of answers"):
@@ -145,7 +140,7 @@ def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
     [
         ({"leave": (5,)}, "at most 4"),
         ({"topic_sizes": (51,)}, "at most 50"),
-        ({"pool_depth": 0}, "expected a whole number of at least 1"),
+        ({"pool_depth": 0}, "at least 1"),
     ],
 )
 def test_impossible_options_are_refused(
@@ -163,25 +158,13 @@ def made(trials: int, seed: int, **options: Any) -> xr.Dataset:
     return sc.analyse(cube, Teams(**options), trials=trials, seed=seed)
 
 
-def test_absent_teams_lose_what_their_runs_lose_on_average() -> None:
-    result = made(3, 1)
-    row = sc.table(result, "absent").set_index("metric").loc["AP"]
-    own = result.sel(metric="AP").isel(gain=0)
-    change = own["own_mean_without"] / own["own_mean"] - 1
-    mean = float(change.groupby(own["team_of_run"]).mean().mean())
-    assert row["change_mean"] == pytest.approx(mean)
-    assert row["change_low"] <= mean <= row["change_high"]
-    assert row["rank_change_largest"] == int((own["own_rank_without"] - own["own_rank"]).max())
-
-
 def test_the_share_of_judgements_that_are_thrown_away_is_said() -> None:
     rankings = simulate_rankings(n_runs=16, n_teams=8, depth=30, seed=3)
     cube = sc.with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
     unpooled = int(build_pools(rankings, 5).unpooled.sum())
     judged = int((rankings["level_of_document"] >= 0).sum())
-    table: Table = Teams(pool_depth=5, keep_unpooled=False).table(cube)
-    assert any(f"{unpooled / judged:.0%} of the judgements are thrown" in n for n in table.notes)
-    assert "they stay judged" in " ".join(Teams(pool_depth=5).table(cube).notes)
+    notes = Teams(pool_depth=5, keep_unpooled=False).table(cube).notes
+    assert any(f"{unpooled / judged:.0%} of the judgements" in note for note in notes)
 
 
 def pooled(depths: dict[str, int], n_topics: int = 10, length: int = 30) -> xr.Dataset:

@@ -26,7 +26,7 @@ import numpy as np
 GONE: dict[str, str] = {
     r"/unpaired ": "the test of pairs of `paired`",
     r"/(bootstrap|randomisation|tukey|maxt|paired) .*[/.](adjust|(degenerate|constant|verdict)_pairs|significant_(better|worse)|standard_error|residual_variance|moderated_error|critical_|difference_p_value|verdict$)": "in no table of the contract",
-    r"/(leaderboard|board) .*[/.](wins|ties|losses|topics)$": "in no table of the contract",
+    r"/(leaderboard|board) .*[/.](wins|ties|losses|topics)$|/randomisation .*[/.]estimated_difference$": "in no table of the contract",
     r"/(bootstrap|randomisation|tukey|maxt) .*/(undecided_pairs|(table (None|power).)?largest_not_significant|quality)$": "in no paper, table of the contract or page",
     r"/paired .*table None.(d_z|difference_(low|high)|effect_size|mean_difference|p_equivalence|run_[ab]|standard_error|verdict)$": "a row for each test",
     r"^gaps/variances/": "gaps are refused",

@@ -15,10 +15,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.pairs import (
@@ -43,13 +45,11 @@ from scorecube.analyses.step_down import (
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.random.draws import bootstrap_samples, sign_columns
-from scorecube.kernels.tails import ROUNDING, absolute, differences_at, largest, studentised, widest
+from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
 from scorecube.kernels.tukey import null_ranges, permutations
 
 TILE = 24
 """Pairs that are tested together; results do not depend on it."""
-KEPT_BYTES = 2**28
-"""Most memory of sums that blocks share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,46 +75,31 @@ class SingleTest(ResampledTest):
         first, second = (runs[start:stop] for runs in self.pairs(table))
         reached = np.zeros((len(table.scores), stop - start), np.int32)
         needed = np.zeros((len(table.scores), len(self.alphas)))
-        ranks = np.array([replicate_rank(alpha, table.trials) for alpha in self.alphas])
         for cell, units in enumerate(table.units if start < stop else ()):
-            drawn, sums = self.resampled(table, cell)
+            drawn = table.once("drawn", lambda: self.draws(table))
+            sums = table.once(f"sums {cell}", partial(np.matmul, units, drawn))
             # Pairs that vary most first: their trials decide what is needed.
             order = np.argsort(-np.var(units[first] - units[second], axis=1), kind="stable")
             for low in range(0, len(order), TILE):
                 place = order[low : low + TILE]
                 pairs = first[place], second[place]
-                reached[cell, place] = self.tail(units, drawn, sums, pairs, ranks, needed[cell])
+                reached[cell, place] = self.tail(units, drawn, sums, pairs, needed[cell])
         return {"reached": Concat(reached), "needed": Max(needed.astype(np.int64))}
-
-    def resampled(self, table: Table, cell: int) -> tuple[FloatArray, FloatArray]:
-        """Return how often units are drawn, or their signs, (unit, trial), and sums of the scores.
-
-        Returns sums: float64 (run, trial), of all blocks if they are few.
-        """
-        drawn = table.once("drawn", lambda: self.draws(table))
-        if 8.0 * table.scores.shape[0] * len(table.runs) * table.trials > KEPT_BYTES:
-            return drawn, table.units[cell] @ drawn
-        return drawn, table.once(f"sums {cell}", lambda: np.asarray(table.units[cell] @ drawn))
 
     @abstractmethod
     def draws(self, table: Table) -> FloatArray:
         """Return how often units are drawn in each trial, or their signs, (unit, trial)."""
 
     @abstractmethod
-    def tail(
-        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
-    ) -> Any:
+    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         """Return in how many trials each of some pairs reaches its statistic, int (pair,).
 
-        needed: float64 (rank,): as of `block`, of the pairs before; changed.
+        sums: float64 (run, trial): of the scores that are drawn.
+        needed: float64 (alpha,): as of `block`, of the pairs before; changed.
         """
 
     def counts(self, table: Table, totals: Totals) -> Any:
         return totals["reached"].astype(np.int64)
-
-    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        unit = table.grid_units / table.sizes.size
-        return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +128,7 @@ class Bootstrap(SingleTest):
     def draws(self, table: Table) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
 
-    def tail(
-        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
-    ) -> Any:
+    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         z, n = units[pairs[0]] - units[pairs[1]], float(len(drawn))
         totals, squares, statistics = z.sum(axis=1), (z * z).sum(axis=1), (z * z) @ drawn
         spread = squares - totals * totals / n
@@ -160,12 +143,17 @@ class Bootstrap(SingleTest):
         # In no trial of the other pairs is the difference as large.
         beyond = np.flatnonzero(most > needed.min())
         if len(beyond):
+            ranks = np.array([replicate_rank(alpha, sums.shape[1]) for alpha in self.alphas])
             chosen = pairs[0][beyond], pairs[1][beyond]
             apart, rows = np.empty(len(beyond)), statistics[beyond]
             for level, kth in enumerate(largest(rows, ranks)):
                 differences_at(chosen, sums, totals[beyond], rows, kth, apart)
                 needed[level] = max(needed[level], apart.max())
         return reached
+
+    def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        unit = table.grid_units / table.sizes.size
+        return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
     def drawn(self, table: Table) -> xr.Dataset:
         key, n = table.key(names.Purpose.BOOTSTRAP_TOPICS), table.sizes.size
@@ -193,18 +181,13 @@ class Randomisation(SingleTest):
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --seed 1",)
 
     def draws(self, table: Table) -> FloatArray:
-        return np.asarray(drawn_signs(table), float)
+        return drawn_signs(table).astype(float)
 
-    def tail(
-        self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, ranks: Any, needed: FloatArray
-    ) -> Any:
+    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+        first, second = pairs
         # A difference of sums of at most n units is a tie.
-        edges = np.abs((units[pairs[0]] - units[pairs[1]]).sum(axis=1)) - len(drawn)
-        statistics, reached = np.empty((len(edges), sums.shape[1])), np.empty(len(edges), np.int32)
-        absolute(pairs, sums, edges, statistics, reached)
-        # The statistic is the difference.
-        np.maximum(needed, largest(statistics, ranks).max(axis=1), out=needed)
-        return reached
+        edges = np.abs((units[first] - units[second]).sum(axis=1)) - len(drawn)
+        return (np.abs(sums[first] - sums[second]) >= edges[:, np.newaxis]).sum(axis=1)
 
     def drawn(self, table: Table) -> xr.Dataset:
         signs = drawn_signs(table).T.astype(np.int8)
@@ -324,7 +307,7 @@ class MaxT(ResampledTest):
         }
 
 
-def drawn_signs(table: Table) -> Any:
+def drawn_signs(table: Table) -> NDArray[np.int8]:
     """Return the sign of each unit in each trial, (unit, trial)."""
     return sign_columns(table.key(names.Purpose.TOPIC_SIGNS), table.sizes.size, 0, table.trials)
 

@@ -88,29 +88,6 @@ def widest(
         found[pair] = largest_of_lane.max()
 
 
-@compiled
-def absolute(
-    pairs: tuple[Int32Array1, Int32Array1],
-    sums: Float64Array2,
-    edges: Float64Array1,
-    statistics: Float64Array2,
-    reached: Int32Array1,
-) -> None:
-    """Write absolute differences of sums, and count those that reach the observed one.
-
-    Arguments are those of `studentised`.
-    """
-    first, second = pairs
-    for pair in range(edges.shape[0]):
-        x, y = sums[first[pair]], sums[second[pair]]
-        edge, row, count = edges[pair], statistics[pair], np.int32(0)
-        for trial in range(row.shape[0]):
-            value = abs(x[trial] - y[trial])
-            row[trial] = value
-            count = np.int32(count + (value >= edge))
-        reached[pair] = count
-
-
 def largest(statistics: Float64Array2, ranks: Int64Array1) -> Float64Array2:
     """Return the K-th largest statistic of each pair: float64 (rank, pair).
 

@@ -17,9 +17,8 @@ from scorecube.analyses.table import Table, make_table
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.schema import Variable
-from scorecube.execute.blocks import Combined, Compute, combine
 from scorecube.execute.executor import Executor
-from scorecube.execute.run import run
+from scorecube.execute.run import Combined, Compute, combine, run
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.testing import simulate_cube, simulate_rankings

@@ -97,7 +97,7 @@ def test_the_last_holder_of_the_data_may_be_lost(
 
 
 def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Dataset) -> None:
-    settings = {**LOCAL, "adapt": {"minimum": 0, "maximum": 2}}
+    settings = {**LOCAL, "options": {"n_workers": 0}, "adapt": {"minimum": 0, "maximum": 2}}
     with open_client(settings) as client:
         assert client is not None
         assert not client.scheduler_info(n_workers=-1)["workers"]

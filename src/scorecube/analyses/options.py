@@ -259,7 +259,7 @@ class SharedOptions:
     cluster: Path | None = option_field(  # noqa: RUF009
         None, "Cluster file, e.g. cluster/processes.yaml."
     )
-    scheduler: str | None = option_field(None, "Address of a running dask scheduler, or its file.")
+    scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
     dry_run: bool = option_field(False, "Only report what would be done.")
 
 

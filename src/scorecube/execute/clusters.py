@@ -12,7 +12,6 @@ dask's setting ``distributed.comm.require-encryption`` is false.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -20,6 +19,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
+from ipaddress import ip_address
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
-from scorecube.storage.network import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -52,7 +51,7 @@ def open_executor(
     """Start a cluster, or connect to a scheduler; what was started is stopped.
 
     cluster: Path of a cluster file, or its content; None for threads of this process.
-    scheduler: Address of a running scheduler, or a scheduler file of dask.
+    scheduler: Address of a running scheduler.
     workers: Threads, or worker processes instead of what the file says.
     Raises BadPlan: What does not start, or would let others run code.
     """
@@ -119,7 +118,7 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
         scale, adapt = {"n": workers}, {}
     is_local = path.endswith("LocalCluster")
     host = options.get("host", "localhost" if is_local else "")
-    on_loopback = is_loopback(str(host)) or options.get("interface") == "lo"
+    on_loopback = _is_loopback(str(host)) or options.get("interface") == "lo"
     _refuse_open_port(path, on_loopback or str(options.get("protocol")).startswith("tls"))
     try:
         kind = import_term(path)
@@ -131,9 +130,8 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
             scale = scale or {"n": 1}
         elif is_local:
             shut = {} if "dashboard_address" in options else {"scheduler_kwargs": PAGES}
-            number = workers or adapt.get("minimum")
-            first = {} if number is None else {"n_workers": number}
-            options = {"dashboard_address": PAGES["dashboard_address"], **shut, **options, **first}
+            number = {"n_workers": workers} if workers else {}
+            options = {"dashboard_address": PAGES["dashboard_address"], **shut, **options, **number}
         with _interrupts_blocked():
             cluster = stack.enter_context(kind(**options))
         if scale:
@@ -177,10 +175,8 @@ def _connected(address: str, stack: ExitStack) -> Client:
             return str((await there.versions())["packages"]["distributed"])
 
     try:
-        if address.endswith(".json"):
-            address = json.loads(Path(address).read_text(encoding="utf-8"))["address"]
         server = urlsplit(address)
-        _refuse_open_port(address, server.scheme == "tls" or is_loopback(server.hostname or ""))
+        _refuse_open_port(address, server.scheme == "tls" or _is_loopback(server.hostname or ""))
         security = Security(require_encryption=server.scheme == "tls")
         there = LoopRunner().run_sync(version_there)
         if there != here:
@@ -201,6 +197,13 @@ def _connected(address: str, stack: ExitStack) -> Client:
 def _close(client: Client) -> None:
     with suppress(TimeoutError):
         client.close(timeout=CLOSE_SECONDS)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _refuse_open_port(what: str, is_protected: bool) -> None:

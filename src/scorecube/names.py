@@ -41,7 +41,7 @@ TARGET: Final = "target"  # wanted value of a reliability coefficient, e.g. 0.95
 SOURCE: Final = "source"  # source of variance of scores: systems, topics, interaction
 JUDGE: Final = "judge"  # set of judgements that is compared with the truth
 JUDGE_LEVEL: Final = "judge_level"  # level under a judge, where `LEVEL` is that under the truth
-LABEL_STATISTIC: Final = "label_statistic"  # kappa, weighted_kappa, alpha or agreement of labels
+LABEL_STATISTIC: Final = "label_statistic"  # kappa, weighted_kappa or alpha of labels
 N_LABELLED: Final = "n_labelled"  # topics with labels of the truth that means are corrected by
 
 # Coordinates and variables of the three kinds of dataset.

@@ -28,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "stability": {"size": 6, "fuzziness": (0.0,)},
     "bootstrap": {"alphas": (0.2, 0.05)},
     "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
-    "judges": {"alpha": 0.5, "labels": (4, 8)},
+    "judges": {"labels": (4, 8)},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 NAMES = ("teams_left_out",)

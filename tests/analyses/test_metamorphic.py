@@ -75,7 +75,7 @@ JUDGED = ("corrected", "corrected_low", "corrected_high")
 JUDGED_DIFFERENCES = tuple(
     f"{name}{end}" for name in ("bias", "run_bias") for end in ("", "_low", "_high")
 )
-BOUGHT = ("corrected", "corrected_low", "corrected_high", "slope", "tau_low", "tau_high")
+BOUGHT = ("corrected", "corrected_low", "corrected_high", "tau_low", "tau_high")
 """What depends on the topics whose labels are used, which are drawn by position."""
 IN_ORDER = ("sorted_run", "sorted_mean", "swops")
 """What follows the order of the first metric, in which equal runs stand by label."""
@@ -125,7 +125,7 @@ RELATIONS: dict[str, Relation] = {
             Law(),
             correlate=Law(free=IN_ORDER[:2]), teams=Law(close=KEPT_MEANS),
              # of runs with equal scores the first is named
-            judges=Law(close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
+            judges=Law(close=[*JUDGED, *JUDGED_DIFFERENCES]),
             reliability=Law(close=RELIABILITY),
         ),
     ),
@@ -134,7 +134,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "ratio", "value", "topics", "curve"), close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
-            judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES, "slope"]),
+            judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES]),
         ),
     ),
     "teams in the opposite order": Relation(
@@ -164,7 +164,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             **{name: Law(kept=kept) for name, kept in BY_PAIR.items()},
             **dict.fromkeys(["swap", "correlate", "reliability"], ALL_RUNS),
-            judges=Law(kept=("corrected", "slope"), close=["corrected", "slope"]),
+            judges=Law(kept=("corrected",), close=["corrected"]),
             teams="a copy belongs to a team, whose mean changes",
         ),
     ),
@@ -172,7 +172,7 @@ RELATIONS: dict[str, Relation] = {
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
             Law(free=["mean", *WIDTHS]), correlate=Law(free=["sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
-            judges=Law(free=[*JUDGED, "slope"], close=JUDGED_DIFFERENCES),
+            judges=Law(free=[*JUDGED] , close=JUDGED_DIFFERENCES),
             teams=FIXED,
         ),
     ),
@@ -180,7 +180,7 @@ RELATIONS: dict[str, Relation] = {
         scores_changed(lambda scores: scores * SCALE), same,
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
-            judges=scaled(*JUDGED, *JUDGED_DIFFERENCES, close=["slope"]),
+            judges=scaled(*JUDGED, *JUDGED_DIFFERENCES),
             stability=Law(), correlate=scaled("sorted_mean"), tukey=scaled("mean", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", *SCALED, close=["t"]),
             swap="bins are as wide as before",

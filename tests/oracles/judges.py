@@ -49,19 +49,6 @@ def alpha(pairs: Pairs) -> float:
     return 1 - within / among
 
 
-def jackknife(by_topic: Sequence[Pairs], confidence: float) -> tuple[float, float]:
-    """Return the limits of kappa by leaving out topics one by one: Fisher's z, as many degrees of freedom as effective topics less one."""
-    every = [pair for topic in by_topic for pair in topic]
-    n = len(by_topic)
-    left = [kappa([pair for j, topic in enumerate(by_topic) if j != k for pair in topic]) for k in range(n)]  # fmt: skip
-    middle = math.fsum(left) / n
-    error = math.sqrt((n - 1) / n * math.fsum((each - middle) ** 2 for each in left))
-    effective = len(every) ** 2 / sum(len(topic) ** 2 for topic in by_topic)
-    value = kappa(every)
-    reach = float(t.ppf((1 + confidence) / 2, effective - 1)) * error / (1 - value**2)
-    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
-
-
 def corrected_mean(
     truth: Sequence[float], judge: Sequence[float], others: Sequence[float], labelled: Sequence[int], confidence: float
 ) -> tuple[float, float, float, float]:  # fmt: skip

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
+from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.correlation import above_by_cell
-from scorecube.analyses.judged_tables import JudgedTable
-from scorecube.analyses.table import Table
-from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, random_groups
-from scorecube.collection.schema import read_variables
+from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, IntArray, random_groups
+from scorecube.collection.schema import label_array, labels_of, read_variables
+from scorecube.errors import BadPlan, option
+from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
+from scorecube.names import Purpose
 from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import difference_limits, guarded_estimates
@@ -22,13 +27,20 @@ from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.statistics.paired_tests import classical_p_values
 
 Values = dict[str, Any]
+ALPHA = 0.05
+"""Of decisions on pairs of runs."""
+ALL_SHARED = 0
+"""Number of labelled topics that stands for all that the truth and the judge share."""
+LEAST = 2
+"""Fewest common runs, topics of a set, and shared topics for a comparison topic by topic."""
+SEED = 0
+"""Of the topics whose labels are used, whatever the seed of the analysis."""
 PAIRS_AT_ONCE = 2**14  # pairs of runs whose differences are in memory
 VARIABLES = read_variables("""
     [metric gain judge]
     tau | estimate | 1 | Kendall's tau-a of the runs under the truth and the judge
     tau_ap | estimate | 1 | AP correlation with the truth, mean over orders of ties
     tau | limits:tau | 1 | limit of the tau to be expected from as many other topics
-    n_pairs | count | pairs | pairs of runs of both sets
     agree | count | pairs | pairs significant under both sets, for the same run
     only_truth | count | pairs | pairs significant under the truth only
     only_judge | count | pairs | pairs significant under the judge only
@@ -42,7 +54,6 @@ VARIABLES = read_variables("""
     [metric gain judge n_labelled run]
     corrected | estimate | score | mean over infinitely many topics
     corrected | limits:corrected | score | limit of the mean over infinitely many topics
-    slope | estimate | 1 | lambda, the weight of the judge; 0 for none
     [judge n_labelled]
     labelled_topics | condition/iu | topics | labelled topics
     [judge label_statistic]
@@ -50,15 +61,100 @@ VARIABLES = read_variables("""
     label | limits:label | 1 | limit over topics
     [judge]
     n_documents | count | documents | documents that both judged
-    labelled_by_both | count | topics | topics with documents that both judged
-    n_shared | count | topics | topics of both sets
-    n_truth | count | topics | topics of the truth
-    n_judged | count | topics | topics of the judge
     n_common_runs | count | runs | runs of both sets
 """)
 
 
-def rankings(judged: JudgedTable, confidence: float) -> Values:
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A truth and a judge: scores of the runs of both, on shared topics if there are any.
+
+    name: Of the judge.
+    truth, judge: Of the same runs, and of the same units if `is_shared`.
+    further: Of the judge on its other topics; None without any.
+    is_shared: Whether scores are compared topic by topic.
+    order: int64 (unit,): units of `truth` in the random order in which their labels are used.
+    counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
+    """
+
+    name: str
+    truth: Table
+    judge: Table
+    further: Table | None
+    is_shared: bool
+    order: IntArray
+    counts: IntArray
+
+
+def judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
+    """Return the tables of a truth and of a judge at a place, of a cube of `judgement_sets`.
+
+    Raises BadPlan: Missing scores; fewer than 2 common runs, or 2 topics of each set.
+    """
+    of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
+    parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
+    scored: list[Any] = [
+        part[names.SCORE].notnull().transpose(names.RUN, names.TOPIC, ...).values for part in parts
+    ]
+    runs = scored[0].any(axis=(1, 2, 3)) & scored[1].any(axis=(1, 2, 3))
+    topics = [scores[runs].any(axis=(0, 2, 3)) for scores in scored]
+    if not all(scores[runs][:, has].all() for scores, has in zip(scored, topics, strict=True)):
+        raise BadPlan(
+            f"scores of {truth} or {judge} are missing; "
+            f"leave their topics out with {option('missing', 'drop')}"
+        )
+    if min(runs.sum(), topics[0].sum(), topics[1].sum()) < LEAST:
+        raise BadPlan(f"{truth} and {judge} need {LEAST} common runs, and {LEAST} topics each")
+    shared, further = topics[0] & topics[1], topics[1] & ~topics[0]
+    is_shared = int(shared.sum()) >= LEAST
+    of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
+    table = _table(of_truth, shared if is_shared else topics[0])
+    # The random word of a topic does not depend on what is shared.
+    key = stream_key(SEED, Purpose.LABELLED_TOPICS)
+    words = np.random.Philox(counter=[0, 0, 0, 0], key=key).random_raw(len(shared))[shared]
+    n_documents = cube.get(names.LABEL_COUNTS)
+    nothing = np.zeros((len(shared), 1, 1), np.int64)
+    return Judged(
+        name=judge,
+        truth=table,
+        judge=_table(of_judge, shared if is_shared else topics[1]),
+        further=_table(of_judge, further) if is_shared and further.any() else None,
+        is_shared=is_shared,
+        order=np.argsort(words[: table.sizes.size], kind="stable"),
+        counts=nothing if n_documents is None else n_documents.values[place],
+    )
+
+
+def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
+    """Return the table of one set on some topics."""
+    part = cube.isel(topic=np.flatnonzero(topics)).assign_coords(
+        {
+            names.GAIN: label_array(labels_of(cube, names.SETTING)),
+            names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),
+        }
+    )
+    dropped = [names.JUDGEMENTS, names.SETTING, names.USES_SETTINGS]
+    return make_table(part[[names.SCORE]].drop_vars(dropped), bags=False)
+
+
+def compared(judged: Judged, sizes: Sequence[int]) -> Values:
+    """Return all that is compared of a judge, by the names of `VARIABLES`.
+
+    sizes: Numbers of labelled topics.
+    """
+    shared = judged.truth.n_topics if judged.is_shared else 0
+    return {
+        **rankings(judged),
+        **decisions(judged),
+        **biases(judged),
+        **corrections(judged, sizes),
+        **labels(judged.counts),
+        "labelled_topics": np.array([size or shared for size in sizes]),
+        "n_common_runs": len(judged.truth.runs),
+    }
+
+
+def rankings(judged: Judged) -> Values:
     """Return tau with limits, tau-AP, and the number of pairs of runs, (cell,)."""
     truth, judge = judged.truth, judged.judge
     above = above_by_cell(truth), above_by_cell(judge)
@@ -70,19 +166,18 @@ def rankings(judged: JudgedTable, confidence: float) -> Values:
     # Of other topics both sides lose a group of their own at a time: their errors add up.
     left_out = zip(truth.tables_left_out, judge.tables_left_out, strict=False)
     replicates = [tau(*map(above_by_cell, pair)) for pair in left_out]
-    low, high = jackknife.limits(tau(*above), np.array(replicates), "atanh", confidence)
+    low, high = jackknife.limits(tau(*above), np.array(replicates), "atanh")
     return {
         "tau": tau(*above),
         "tau_low": low,
         "tau_high": high,
         "tau_ap": np.array([tau_ap(*ranks) for ranks in zip(*above, strict=True)]),
-        "n_pairs": np.full(len(low), len(truth.runs) * (len(truth.runs) - 1) // 2),
     }
 
 
-def decisions(judged: JudgedTable, alpha: float) -> Values:
+def decisions(judged: Judged) -> Values:
     """Return the numbers of pairs of runs by the decisions of paired t tests under both sets."""
-    truth, judge = (significant(table, alpha) for table in (judged.truth, judged.judge))
+    truth, judge = (significant(table) for table in (judged.truth, judged.judge))
     kinds = {
         "agree": truth * judge > 0,
         "opposite": truth * judge < 0,
@@ -93,7 +188,7 @@ def decisions(judged: JudgedTable, alpha: float) -> Values:
     return {name: chosen.sum(axis=-1) for name, chosen in kinds.items()}
 
 
-def significant(table: Table, alpha: float) -> NDArray[np.int8]:
+def significant(table: Table) -> NDArray[np.int8]:
     """Return the signs of the differences that a paired t test finds, int8 (cell, pair); else 0."""
     first, second = np.triu_indices(len(table.runs), 1)
     signs = np.zeros((len(table.values), len(first)), np.int8)
@@ -104,11 +199,11 @@ def significant(table: Table, alpha: float) -> NDArray[np.int8]:
             # What differs by less than 1e-9 of the range is tied, as of `Paired`.
             differences = np.rint((values[first[part]] - values[second[part]]) / unit) * unit
             p = classical_p_values("t", differences)
-            signs[cell, part] = np.where(p < alpha, np.sign(differences.sum(axis=1)), 0)
+            signs[cell, part] = np.where(p < ALPHA, np.sign(differences.sum(axis=1)), 0)
     return signs
 
 
-def biases(judged: JudgedTable, confidence: float) -> Values:
+def biases(judged: Judged) -> Values:
     """Return means under the judge less those under the truth, with limits over topics.
 
     Those of runs are (cell, run), that of their mean (cell,); NaN without shared topics.
@@ -126,18 +221,18 @@ def biases(judged: JudgedTable, confidence: float) -> Values:
         ):
             _, estimates = guarded_estimates(rows, truth.sizes, width, binary=is_binary)
             found[0] = np.average(rows, axis=1, weights=truth.sizes)
-            found[1:] = difference_limits(estimates, width, confidence)
+            found[1:] = difference_limits(estimates, width, jackknife.CONFIDENCE)
     names = [f"{name}{end}" for name in ("run_bias", "bias") for end in ("", "_low", "_high")]
     return dict(zip(names, (*of_runs, *of_means), strict=True))
 
 
-def corrections(judged: JudgedTable, sizes: Sequence[int], confidence: float) -> Values:
+def corrections(judged: Judged, sizes: Sequence[int]) -> Values:
     """Return corrected means by numbers of labelled topics, 0 for all shared ones.
 
     They are (cell, size, run), and NaN for as many topics as there are, or more.
     """
     truth, judge, n_units = judged.truth, judged.judge, judged.truth.sizes.size
-    found = np.full((len(truth.scores), len(sizes), len(truth.runs), 4), np.nan)
+    found = np.full((len(truth.scores), len(sizes), len(truth.runs), 3), np.nan)
     for k, size in enumerate(sizes if judged.is_shared else ()):
         if size >= n_units:
             continue  # all of them are a size of their own
@@ -145,13 +240,14 @@ def corrections(judged: JudgedTable, sizes: Sequence[int], confidence: float) ->
         for cell, run in np.ndindex(found.shape[0], found.shape[2]):
             h, f = truth.values[cell, run], judge.values[cell, run]
             further = [] if judged.further is None else [judged.further.values[cell, run]]
-            scores = h[labelled], f[labelled], np.concatenate([f[others], *further])
-            found[cell, k, run] = corrected_mean(*scores, truth.ranges[cell], confidence)
-    names = ("corrected", "corrected_low", "corrected_high", "slope")
+            rest, ends = np.concatenate([f[others], *further]), truth.ranges[cell]
+            mean = corrected_mean(h[labelled], f[labelled], rest, ends, jackknife.CONFIDENCE)
+            found[cell, k, run] = mean[:3]
+    names = ("corrected", "corrected_low", "corrected_high")
     return dict(zip(names, np.moveaxis(found, -1, 0), strict=True))
 
 
-def labels(counts: NDArray[Any], confidence: float) -> Values:
+def labels(counts: NDArray[Any]) -> Values:
     """Return the agreement of labels with limits over topics, (coefficient,).
 
     counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
@@ -161,12 +257,11 @@ def labels(counts: NDArray[Any], confidence: float) -> Values:
     n_groups = min(len(counts), GROUPS_LEFT_OUT) if len(counts) >= LEAST_LEFT_OUT else 0
     value = label_coefficients(counts.sum(axis=0))
     without = [label_coefficients(counts[group != k].sum(axis=0)) for k in range(n_groups)]
-    low, high = jackknife.limits(value, np.array(without), "atanh", confidence)
+    low, high = jackknife.limits(value, np.array(without), "atanh")
     alike = ~(low < high)  # other topics may not agree alike
     return {
         "label": value,
         "label_low": np.where(alike, np.nan, low),
         "label_high": np.where(alike, np.nan, high),
         "n_documents": counts.sum(),
-        "labelled_by_both": len(counts),
     }

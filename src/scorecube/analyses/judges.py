@@ -8,7 +8,6 @@ Faggioli et al. 2023, "Perspectives on large language models for relevance judgm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,17 +16,31 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import judge_comparison as comparison
-from scorecube.analyses.judged_tables import JudgedTable, JudgedTables, judged_tables
+from scorecube.analyses.judge_comparison import Judged
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
+from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
 from scorecube.collection.schema import CELL, label_array
-from scorecube.errors import BadPlan, counted
+from scorecube.errors import BadPlan
 from scorecube.statistics.label_agreement import COEFFICIENTS
 
-ALL_SHARED = 0
-"""Number of labelled topics that stands for all topics that the truth and the judge share."""
-SIZES = (10, 20, 30)
 DIMS = {variable.name: variable.dims for variable in comparison.VARIABLES}
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSets:
+    """All judges of a cube, in its order, with the trials and the seed of a plan."""
+
+    truth: str
+    judges: tuple[Judged, ...]
+    notes: tuple[str, ...]
+    trials: int = 1
+    seed: int = 1
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Runs that any judge shares with the truth."""
+        return tuple(dict.fromkeys(run for judged in self.judges for run in judged.truth.runs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +48,12 @@ class Judges(Analysis):
     """Judges, human or machine, against the judgements that count as truth.
 
     Each judge is a set of judgements of the same runs. Rankings: tau with limits of the tau to be
-    expected from as many other topics, tau-AP. Decisions: pairs of runs that a paired t test finds
-    different under both sets, under one, or oppositely. Bias: mean under the judge less mean under
-    the truth. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that both
-    judged, with limits over topics. Corrected means: of all topics by the judge, and some by the
-    truth, by the number of labelled topics. Topics may be shared, nested or others; where none are
-    shared, only rankings and decisions are compared.
+    expected from as many other topics, tau-AP. Decisions: pairs of runs that a paired t test at .05
+    finds different under both sets, under one, or oppositely. Bias: mean under the judge less mean
+    under the truth. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that
+    both judged. Corrected means: of all topics by the judge, and some by the truth, by the number
+    of labelled topics. All limits are over topics (95 %). Topics may be shared, nested or others;
+    where none are shared, only rankings and decisions are compared.
 
     Examples
     --------
@@ -63,78 +76,51 @@ class Judges(Analysis):
     judges: tuple[str, ...] = option_field(
         (), "Collections with the judgements of judges; all others by default."
     )
-    alpha: float = option_field(
-        0.05, "Significance level of decisions on pairs of runs.", above=0, below=1
-    )
-    confidence: float = option_field(0.95, "Confidence level of all intervals.", above=0, below=1)
     labels: tuple[int, ...] = option_field(
-        SIZES, "Numbers of topics with labels of the truth, for corrected means.", minimum=4
+        (10, 20, 30), "Numbers of topics with labels of the truth, for corrected means.", minimum=4
     )
 
     def table(self, cube: xr.Dataset) -> Any:
-        return judged_tables(cube)
-
-    def notes(self, table: Any) -> list[str]:
-        tables: JudgedTables = table
-        judges = ", ".join(judge.name for judge in tables.judges)
-        for name, chosen, of_cube in (
-            ("truth", self.truth, tables.truth),
-            ("judges", ", ".join(self.judges), judges),
-        ):
-            if chosen and chosen != of_cube:
-                raise BadPlan(
-                    f"the {name} of the cube: {of_cube}; the plan is for {chosen}", option=name
-                )
-        notes = list(tables.notes)
-        for judge in tables.judges:
-            notes += [note for note in judge.judge.notes if note not in notes]
-            if not judge.is_shared:
-                shared = counted(judge.facts["n_shared"], "topic")
+        truth, *others = sets_and_settings(cube)[0]
+        if self.truth not in ("", truth) or self.judges not in ((), tuple(others)):
+            raise BadPlan(f"the sets of the cube are {truth}, {', '.join(others)}", option="truth")
+        judges = [comparison.judged(cube, truth, name, k) for k, name in enumerate(others)]
+        notes = [*cube.attrs.get(NOT_COMMON, [])]
+        for judged in judges:
+            notes += [note for note in judged.judge.notes if note not in notes]
+            if not judged.is_shared:
                 notes.append(
-                    f"{judge.name} shares {shared} with {tables.truth}: "
-                    "only rankings and decisions are compared, which differ by their topics, too"
+                    f"{judged.name} shares fewer than 2 topics with {truth}: only rankings and "
+                    "decisions are compared, which differ by their topics, too"
                 )
-        return notes
+        return JudgedSets(truth, tuple(judges), tuple(notes))
 
-    def result(self, table: Any, totals: Totals) -> xr.Dataset:
-        tables: JudgedTables = table
-        of_judges = [self.of_judge(judge, tables.runs) for judge in tables.judges]
+    def result(self, table: JudgedSets, totals: Totals) -> xr.Dataset:
+        of_judges = [self.of_judge(judged, table.runs) for judged in table.judges]
         # Judges come after cells, which are one axis here, and before all else.
         values: dict[str, Any] = {
             name: np.stack([of[name] for of in of_judges], axis=int(dims[:2] == CELL))
             for name, dims in DIMS.items()
         }
         coords = {
-            names.RUN: label_array(tables.runs),
-            names.JUDGE: label_array(judge.name for judge in tables.judges),
-            names.N_LABELLED: np.array((*self.labels, ALL_SHARED)),
+            names.RUN: label_array(table.runs),
+            names.JUDGE: label_array(judged.name for judged in table.judges),
+            names.N_LABELLED: np.array((*self.labels, comparison.ALL_SHARED)),
             names.LABEL_STATISTIC: label_array(COEFFICIENTS),
         }
-        unlimited = (np.isnan(values["tau_low"]) & ~np.isnan(values["tau"])).any(axis=0)
-        judges = [judge.name for judge, some in zip(tables.judges, unlimited, strict=True) if some]
-        notes = list(tables.notes)
-        if judges:
-            notes.append(f"No limits where tau is 1 without some topics: {', '.join(judges)}.")
-        attrs = {"trials": 0, "n_runs": len(tables.runs), "truth": tables.truth, "notes": notes}
-        attrs |= {"alpha": self.alpha, "confidence": self.confidence}
-        first = replace(tables.judges[0].truth, teams=())
+        notes = list(table.notes)
+        if (np.isnan(values["tau_low"]) & ~np.isnan(values["tau"])).any():
+            notes.append("No limits of tau where it is 1 without some topics.")
+        attrs = {"trials": 0, "n_runs": len(table.runs), "truth": table.truth, "notes": notes}
+        first = replace(table.judges[0].truth, teams=())
         return first.dataset(comparison.VARIABLES, values, coords, attrs)
 
-    def of_judge(self, judged: JudgedTable, runs: Sequence[str]) -> dict[str, Any]:
-        """Return the values of one judge by the names of `VARIABLES`, (cell, ...) or (...)."""
-        sizes = (*self.labels, ALL_SHARED)
-        found = {
-            **comparison.rankings(judged, self.confidence),
-            **comparison.decisions(judged, self.alpha),
-            **comparison.biases(judged, self.confidence),
-            **comparison.corrections(judged, sizes, self.confidence),
-            **comparison.labels(judged.counts, self.confidence),
-            "labelled_topics": np.array([size or judged.facts["n_shared"] for size in sizes]),
-            **judged.facts,
-        }
+    def of_judge(self, judged: Judged, runs: tuple[str, ...]) -> dict[str, Any]:
+        """Return the values of one judge by the names of variables, (cell, ...) or (...)."""
+        values = comparison.compared(judged, (*self.labels, comparison.ALL_SHARED))
         place = [runs.index(run) for run in judged.truth.runs]
         for name in (name for name, dims in DIMS.items() if names.RUN in dims):
-            of_all_runs = np.full((*np.shape(found[name])[:-1], len(runs)), np.nan)
-            of_all_runs[..., place] = found[name]
-            found[name] = of_all_runs
-        return found
+            of_all_runs = np.full((*np.shape(values[name])[:-1], len(runs)), np.nan)
+            of_all_runs[..., place] = values[name]
+            values[name] = of_all_runs
+        return values

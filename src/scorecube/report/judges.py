@@ -19,27 +19,25 @@ from scorecube.report.views import JUDGES, Answer, View
 AGREEMENT = Table(
     "metric gain judge",
     "truth judge metric gain tau tau_low tau_high tau_ap n_runs=n_common_runs agree neither "
-    "only_truth only_judge opposite bias bias_low bias_high pairs=n_pairs n_topics=n_shared "
-    "n_topics_truth=n_truth n_topics_judge=n_judged alpha collection=truth",
+    "only_truth only_judge opposite bias bias_low bias_high collection=truth",
     sort="gain -tau",
     within=1,
-    brief="judge metric=label tau=tau~ bias=bias~ agree pairs",
+    brief="judge metric=label tau=tau~ bias=bias~ agree opposite",
 )
 """Rankings and decisions of each judge against the truth, the most similar rankings first."""
 LABELS = Table(
     "judge",
     "truth judge kappa~=label~[kappa] weighted_kappa=label[weighted_kappa] alpha=label[alpha] "
-    "n_documents n_topics?=labelled_by_both "
+    "n_documents "
     "weighted_kappa_low?=label_low[weighted_kappa] weighted_kappa_high?=label_high[weighted_kappa] "
-    "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] agreement~?=label~[agreement] "
+    "alpha_low?=label_low[alpha] alpha_high?=label_high[alpha] "
     "collection=truth",
     only="n_documents",
 )
 """Agreement of the labels of documents that both judged, with jackknife limits over topics."""
 CORRECTED = Table(
     "metric gain judge n_labelled run",
-    "truth judge metric gain run n_labelled=labelled_topics mean~=corrected~ lambda=slope "
-    "collection=truth",
+    "truth judge metric gain run n_labelled=labelled_topics mean~=corrected~ collection=truth",
     only="corrected",
 )
 """Corrected means of runs by number of topics with labels of the truth."""
@@ -94,7 +92,7 @@ VIEW = View(
     "truth. Limits of tau are about as many other topics. Decisions are pairs that a paired t test "
     "finds different under both sets (agree), one, or oppositely. A bias that is the same for all "
     "runs changes no ranking. Corrected means use the judge on all topics and labels of the truth "
-    "on some (prediction-powered inference); lambda is the weight of the judge.",
+    "on some (prediction-powered inference).",
     answers={JUDGES: answers},
     title=title,
     figure=tau_by_judge,

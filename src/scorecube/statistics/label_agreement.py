@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "agreement")
+COEFFICIENTS = ("kappa", "weighted_kappa", "alpha")
 
 
 def label_coefficients(counts: Any) -> FloatArray:
-    """Return kappa, kappa with quadratic weights, alpha of ordinal labels, share of equal labels.
+    """Return kappa, kappa with quadratic weights, alpha of ordinal labels.
 
     counts: Integers (..., level of the first, level of the second): documents.
     Returns coefficients: float64 (..., coefficient); NaN where all labels are one level, or none.
@@ -22,7 +22,7 @@ def label_coefficients(counts: Any) -> FloatArray:
     Examples
     --------
     >>> label_coefficients([[20, 5], [10, 15]]).round(4).tolist()
-    [0.4, 0.4, 0.4, 0.7]
+    [0.4, 0.4, 0.4]
     """
     tables = np.asarray(counts, np.float64)
     total, both = tables.sum(axis=(-2, -1)), tables + tables.swapaxes(-2, -1)
@@ -36,7 +36,6 @@ def label_coefficients(counts: Any) -> FloatArray:
             _beyond_chance(tables, (apart > 0).astype(np.float64), total),
             _beyond_chance(tables, apart**2, total),
             _beyond_chance(both, ordinal, margins.sum(axis=-1) - 1),
-            np.trace(tables, axis1=-2, axis2=-1) / total,
         ]
     return np.stack(found, axis=-1)
 

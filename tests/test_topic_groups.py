@@ -187,7 +187,6 @@ def test_topics_with_a_common_stem_draw_one_caution(
     [
         ("topic,topic_group\n1_1,a\n1_1,b\n", "two groups: 'b' here and 'a' before"),
         ("topic,group\n1_1,a\n", "topic_group"),
-        ("topic,topic_group\n1_1 ,a\n1_ 2,b\n", "name 1 topic differently"),
     ],
 )
 def test_files_of_groups_that_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -19,7 +19,7 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.rankings import with_rankings
-from scorecube.collection.score_range import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest import files
 from scorecube.ingest.files import HIGHEST_RATIO, UNCHECKED, read_bytes

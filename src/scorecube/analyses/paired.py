@@ -22,8 +22,7 @@ from scorecube.analyses.pairs import (
 )
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
-from scorecube.collection.schema import read_variables
-from scorecube.collection.score_range import LARGEST_SCORE
+from scorecube.collection.schema import LARGEST_SCORE, read_variables
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate

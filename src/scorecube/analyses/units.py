@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection.arguments import DIMS, as_cube
-from scorecube.collection.gaps import about_left_out, which_lack_most
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import parse_known, select
+from scorecube.collection.selection import about_left_out, parse_known, select, which_lack_most
 from scorecube.errors import BadPlan, counted, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.metrics import Metric

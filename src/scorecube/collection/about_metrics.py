@@ -14,9 +14,6 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import check_range
 
-KNOWN = frozenset({"last_rel", "loss_e", "loss_er", "loss_r"})
-"""Metrics of CLEF's technology-assisted reviews whose smaller values are better."""
-
 
 def directed(cube: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
     """Return a cube that knows of some of its metrics that smaller values are better."""

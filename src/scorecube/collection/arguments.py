@@ -15,8 +15,6 @@ from scorecube.metrics import Metric
 
 IR_MEASURES = "ir_measures"
 """Package whose measures are accepted as metrics."""
-OTHER_MEASURES = ("ERR", "RBP", "AP@")
-"""Beginnings of measures of ir_measures that differ from the metrics of the same name."""
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 """Dims of scores, in the order of all arrays."""
 
@@ -29,10 +27,7 @@ def labels(name: str, values: Any) -> list[str]:
     """
     listed = _listed(name, values)
     if others := [value for value in listed if not isinstance(value, str)]:
-        raise BadPlan(
-            f"{option(name)}: expected texts; found {kind_of(others[0])}, {others[0]!r:.60}",
-            option=name,
-        )
+        raise BadPlan(f"{option(name)}: expected texts; found {others[0]!r:.60}", option=name)
     return [str(value) for value in listed]
 
 
@@ -40,37 +35,23 @@ def metric_names(name: str, values: Any) -> list[str]:
     """Return metrics, any iterable of texts, metrics or measures of ir_measures, as names.
 
     name: Name of the argument in messages.
-    Raises BadPlan: Something else, or a measure of ir_measures that no metric equals.
+    Raises BadPlan: Something else.
     """
-    listed = []
-    for value in _listed(name, values):
-        foreign = _is_measure(value)
-        if foreign and str(value).startswith(OTHER_MEASURES):
-            raise BadPlan(
-                f"{option(name)}: {value} of ir_measures differs from the metric of that name "
-                f"here; to compute the metric, use its name, '{value}'",
-                option=name,
-            )
-        listed.append(str(value) if foreign or isinstance(value, Metric) else value)
-    return labels(name, listed)
+    listed = _listed(name, values)
+    return labels(name, [str(value) if _is_metric(value) else value for value in listed])
 
 
-def _is_measure(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == IR_MEASURES
+def _is_metric(value: Any) -> bool:
+    package = type(value).__module__.partition(".")[0]
+    return isinstance(value, Metric) or package == IR_MEASURES
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str):
-        found, example = repr(values), repr([part.strip() for part in values.split(",")])
-    elif _is_measure(values) or isinstance(values, Metric):
-        found, example = str(values), f"[{values}]"
-    elif isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
-        found, example = kind_of(values), "['...']"
-    else:
-        return list(values)
-    raise BadPlan(
-        f"{option(name)}: expected a list, such as {example:.80}; found {found:.60}", option=name
-    )
+    is_one = isinstance(values, str | bytes | Mapping) or _is_metric(values)
+    if is_one or not isinstance(values, Iterable):
+        found = f"{values!r:.60}"
+        raise BadPlan(f"{option(name)}: expected a list; found {found}", option=name)
+    return list(values)
 
 
 def check_dataset(value: Any, subject: str, advice: str) -> None:
@@ -80,10 +61,8 @@ def check_dataset(value: Any, subject: str, advice: str) -> None:
     subject: Name of the dataset in the message, e.g. "the cube".
     advice: Functions that return such a dataset.
     """
-    hints = {"Collection": "its .cube", "Study": "study[name].cube"}
     if not isinstance(value, xr.Dataset):
-        hint = hints.get(type(value).__name__)
-        found = kind_of(value) + (f"; take {hint}, or .result(...) of an analysis" if hint else "")
+        found = kind_of(value)
         raise BadInput(f"{subject}: expected an xarray Dataset, as from {advice}; found {found}")
 
 

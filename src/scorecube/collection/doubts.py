@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.about_metrics import KNOWN, higher_of
+from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
@@ -32,8 +32,8 @@ SUMMARIES = re.compile(
 )
 """Labels of rows and columns of means and the like, in lower case."""
 LOWER = re.compile(
-    r"(^|[^a-z])(rmse|mse|mae|wer|cer|latency|loss|perplexity|ppl|error_rate|runtime|seconds|cost)"
-    r"([^a-z]|$)"
+    r"(^|[^a-z])(rmse|mse|mae|wer|cer|latency|loss|perplexity|ppl|error_rate|runtime|seconds|cost|"
+    r"last_rel|loss_e|loss_er|loss_r)([^a-z]|$)"
 )
 """Words in names of measures whose smaller values are better."""
 MEMBER = re.compile(r"(.*\w)[-_./:#](\w{1,3})")
@@ -92,8 +92,7 @@ def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
             yield (
                 f"{metric} lies between 0 and 1; found {counted(len(outside), 'other score')}, "
                 f"such as {scores[gain, run, topic]:g} of run {runs[run]} on topic "
-                f"{topics[topic]}; divide percentages by 100, leave missing scores empty, or give "
-                "an estimate another name"
+                f"{topics[topic]}; divide percentages by 100, or give the scores another name"
             )
 
 
@@ -102,10 +101,7 @@ def _summaries(cube: xr.Dataset) -> Iterator[str]:
         if summaries := [
             label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())
         ]:
-            yield (
-                f"{dim} {listed(summaries)} looks like a mean or another summary of others: leave "
-                "it out of the file"
-            )
+            yield f"{dim} {listed(summaries)} looks like a mean of others: leave it out of the file"
 
 
 def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
@@ -118,26 +114,14 @@ def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
         ]
         yield (
             f"{listed(runs)}: 0 on every topic by every metric; perhaps a run that failed, or "
-            "under ids that the judgements do not have: leave it out, or run it again"
-        )
-
-
-def _runs_and_topics_exchanged(cube: xr.Dataset) -> Iterator[str]:
-    runs, topics = labels_of(cube, names.RUN), labels_of(cube, names.TOPIC)
-    if all(map(str.isdecimal, runs)) and not any(re.search(r"\d", topic) for topic in topics):
-        yield (
-            f"the runs are numbers ({listed(runs)}) and the topics are not ({listed(topics)}): "
-            "perhaps runs are rows; then transpose"
+            "under other ids: leave it out, or run it again"
         )
 
 
 def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
     for metric, higher in zip(labels_of(cube, names.METRIC), higher_of(cube), strict=True):
-        if higher and (metric in KNOWN or LOWER.search(metric.lower())):
-            yield (
-                f"{metric}: smaller values {'are' if metric in KNOWN else 'seem to be'} better, "
-                "and every analysis takes larger scores as better; declare it as lower is better"
-            )
+        if higher and LOWER.search(metric.lower()):
+            yield f"{metric}: smaller values seem to be better; declare it as lower is better"
 
 
 def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
@@ -151,8 +135,8 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
             groups.setdefault(digest, []).append(run)
     if alike := [listed(group, " = ") for group in groups.values() if len(group) > 1]:
         yield (
-            f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names "
-            "(leave one out), or runs that differ only where these metrics do not look"
+            f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names: "
+            "leave one out"
         )
 
 
@@ -161,7 +145,6 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _outside_their_range,
     _summaries,
     _zero_everywhere,
-    _runs_and_topics_exchanged,
     _smaller_is_better,
     _equal_runs,
 )

@@ -1,13 +1,12 @@
 """Names of metrics as people type them, also as trec_eval, ir_measures, ranx, NTCIREVAL.
 
-A spelling stands for a metric here only if both are the same number. Where they are not, the
-message says what differs and what to type.
+A spelling stands for a metric here only if both are the same number.
 """
 
 import re
 
 from scorecube.collection.other_metrics import other_metric
-from scorecube.errors import BadName, nearest
+from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 
 SPELLINGS = {
@@ -30,18 +29,6 @@ SPELLINGS = {
     "omeasure": "O",
 }
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
-GEOMETRIC = (
-    "a geometric mean is a summary here: type AP{cut}, and then summary geo of swap and stability"
-)
-DIFFERENT = {
-    "mapcut": "trec_eval's map_cut divides by all relevant documents R; AP{cut} here by min(k, R), "
-    "as NTCIREVAL. Type AP{cut} if that will do",
-    "ndcgburges": "gains of 2^level - 1 are a form here: type nDCG(form=exp2){cut}",
-    "gmap": GEOMETRIC,
-    "gmmap": GEOMETRIC,
-    "f1": "F measures are not computed here; type P{cut} and Recall{cut}",
-}
-"""Spelling -> why there is no such metric, and what to type."""
 TYPED = re.compile(
     r"(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"
     r"(?:[@_.](?P<cut>\d+))?"
@@ -54,7 +41,7 @@ def read_metric(text: str) -> Metric:
     """Parse the name of a metric in the spelling of this package or of another tool.
 
     text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or ``_``.
-    Raises BadName: An unknown name, or one that means something else elsewhere.
+    Raises BadName: An unknown name.
 
     Examples
     --------
@@ -67,26 +54,9 @@ def read_metric(text: str) -> Metric:
         here = _respelled(text)
         if here is None and (other := other_metric(text)):
             return other
-        shape = TYPED.fullmatch(text.strip())
-        if here is None and shape is not None and "unknown metric" in str(error):
-            raise BadName(
-                f"unknown metric {text!r}; type one of: {_suggestions(shape)}; scorecube list "
-                "metrics has all"
-            ) from None
         if here is None:
-            raise
+            raise error from None
     return parse_metric(here)
-
-
-def _suggestions(shape: re.Match[str]) -> str:
-    """Return the names most similar to a typed one, with a cut-off where one is needed."""
-    close = nearest(shape["name"], [*DEFINITIONS, *SPELLINGS], 3).split(", ")
-    typed = []
-    for name in dict.fromkeys(SPELLINGS.get(word, word) for word in close):
-        rule = DEFINITIONS[name].cutoff
-        cut = f"@{int(shape['cut'] or 10)}" if shape["cut"] or rule == "required" else ""
-        typed.append(name + (cut if rule != "none" else ""))
-    return ", ".join(typed)
 
 
 def _plain(name: str) -> str:
@@ -95,17 +65,12 @@ def _plain(name: str) -> str:
 
 
 def _respelled(text: str) -> str | None:
-    """Return the name here of a name in another spelling; None if there is none.
-
-    Raises BadName: A name that means something else elsewhere, or is not computed here.
-    """
+    """Return the name here of a name in another spelling; None if there is none."""
     shape = TYPED.fullmatch(text.strip())
     if shape is None:
         return None
     cut = f"@{int(shape['cut'])}" if shape["cut"] else ""
     plain = _plain(shape["name"])
-    if plain in DIFFERENT:
-        raise BadName(f"metric {text!r}: {DIFFERENT[plain].format(cut=cut)}")
     name = SPELLINGS.get(plain) or {_plain(metric): metric for metric in DEFINITIONS}.get(plain)
     if name is None:
         return None

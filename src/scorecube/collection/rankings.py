@@ -229,28 +229,21 @@ def rankings_dataset(
 def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
     """Name topics that one side lacks; refuse judgements of nothing that the runs have."""
     ranked = np.any([run.lengths > 0 for run in runs], axis=0)
-    unranked = [
-        topic for topic, is_ranked in zip(qrels.topics, ranked, strict=True) if not is_ranked
-    ]
-    unjudged = sorted({topic for run in runs for topic in run.unjudged}, key=natural_key)
+    unranked = [topic for topic, has in zip(qrels.topics, ranked, strict=True) if not has]
+    unjudged = {topic for run in runs for topic in run.unjudged}
     without = [run.name for run in runs if not ((run.levels >= 0) | (run.documents >= 0)).any()]
-    of_runs = counted(len(runs), "run")
-    if not ranked.any():
-        raise BadInput(
-            f"judges none of the topics of the {of_runs}; it has topics such as "
-            f"{', '.join(qrels.topics[:3])}, and the runs have {', '.join(unjudged[:3])}: write "
-            "topics in one way",
-            qrels.path,
-        )
+    nothing = "" if ranked.any() else "topics"
     if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:
+        nothing = "documents"
+    if nothing:
         raise BadInput(
-            f"judges none of the documents of the {of_runs}, though some of their topics: runs and "
-            "judgements are of different collections, or spell documents in different ways",
+            f"judges none of the {nothing} of the {counted(len(runs), 'run')}: they are of "
+            "different collections, or spell ids in different ways",
             qrels.path,
         )
     for labels, text in (
         (sorted(unranked, key=natural_key), "judged topic{} in no run"),
-        (unjudged, "topic{} of the runs not judged, left out"),
+        (sorted(unjudged, key=natural_key), "topic{} of the runs not judged, left out"),
         (without, "run{} without a judged document, which score 0 on all topics"),
     ):
         if labels:
@@ -269,19 +262,14 @@ def _stacked(rows: Sequence[Any]) -> Any:
 
 def refuse_other_rankings(stored: xr.Dataset, new: xr.Dataset, what: str) -> None:
     """Refuse rankings that differ from those of a collection, which `what` names (BadStudy)."""
-    differing = [
-        str(name)
-        for name in {**stored.variables, **new.variables}
-        if name not in stored or name not in new or not stored[name].equals(new[name])
-    ] + [
-        f"{key} (it was {value})"
-        for key, value in stored.attrs.items()
-        if new.attrs.get(key) != value
-    ]
+    every = {**stored.variables, **new.variables}
+    same = (name in stored and name in new and stored[name].equals(new[name]) for name in every)
+    differing = [str(name) for name, is_same in zip(every, same, strict=True) if not is_same]
+    differing += [key for key, value in stored.attrs.items() if new.attrs.get(key) != value]
     if differing:
         raise BadStudy(
             f"{what} was evaluated with other runs, judgements or options (they differ in "
-            f"{', '.join(differing)}); use the same, or {option('replace', True)}, or another "
+            f"{', '.join(differing)}); use the same, {option('replace', True)}, or another "
             f"{option('name')}"
         )
 

@@ -14,6 +14,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.errors import BadInput
 
+LARGEST_SCORE: Final = 1e12
+"""Largest absolute value of a score: squares of sums of a million of them are finite."""
+SMALLEST_MAXIMUM: Final = 1e-12
+"""Smallest maximum of the scores of a metric, unless all are 0: smaller ones lost their digits."""
 MAX_LOADED_BYTES: Final = 2**28
 """Larger cubes and results are opened without loading their values."""
 ROLES = (

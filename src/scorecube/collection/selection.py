@@ -12,10 +12,12 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
-from scorecube.collection.gaps import on_complete_topics
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.errors import BadInput, BadName, BadPlan, nearest, option
+from scorecube.errors import BadInput, BadName, BadPlan, counted, nearest, option
 from scorecube.metrics import Metric
+
+NAMED = 3
+"""Runs that lack most scores, by name."""
 
 
 def select(
@@ -56,7 +58,7 @@ def select(
     Raises
     ------
     BadName
-        Labels that the cube does not have, with the nearest ones it has.
+        Labels that the cube does not have.
     BadPlan
         A single text instead of a list, or a number of runs that is not a positive integer.
 
@@ -111,11 +113,9 @@ def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dat
 
 
 def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise BadPlan(
-            f"{option('top_runs')}: expected a whole number of at least 1; found {count!r:.60}",
-            option="top_runs",
-        )
+    if not isinstance(count, int | np.integer) or count < 1:
+        problem = f"expected a whole number of at least 1; found {count!r:.60}"
+        raise BadPlan(f"{option('top_runs')}: {problem}", option="top_runs")
     has = schema.labels_of(cube, names.METRIC)
     metric = str(parse_known(*metric_names("by", [by]))) if by else has[0]
     if metric not in has:
@@ -227,3 +227,33 @@ def standardise(
         .assign_attrs(standardisation=method, reference_runs=runs)
     )
     return schema.annotate(result, schema.CUBE)
+
+
+def which_lack_most(missing: Any, runs: Sequence[str]) -> str:
+    """Return the runs that lack most scores, with numbers of topics; missing: bool (run, topic)."""
+    lacking = missing.sum(axis=1)
+    most = [int(run) for run in np.argsort(-lacking, kind="stable") if lacking[run]][:NAMED]
+    return ", ".join(f"{runs[run]} ({lacking[run]})" for run in most)
+
+
+def about_left_out(cube: xr.Dataset, complete: Any) -> str:
+    """Return how many topics of a cube are used, and which runs lack scores on the others.
+
+    cube: Scores, some of them missing.
+    complete: bool (topic,): topics that are used.
+    """
+    gaps = cube[names.SCORE].isnull().any([names.METRIC, names.GAIN])
+    lacks = gaps.transpose(names.RUN, names.TOPIC).values
+    return (
+        f"{int(complete.sum())} of {counted(len(complete), 'topic')} are used: scores are missing "
+        f"on the others, most of {which_lack_most(lacks, schema.labels_of(cube, names.RUN))}."
+    )
+
+
+def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:
+    """Return the topics of a cube without missing scores, and what is said of the others."""
+    complete = cube[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
+    if complete.all():
+        return cube
+    note = about_left_out(cube, complete)
+    return cube.isel(topic=np.flatnonzero(complete)).assign_attrs({names.LEFT_OUT: note})

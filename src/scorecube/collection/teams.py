@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.errors import BadInput, counted
+from scorecube.errors import counted
 
 SHOWN = 5
 """Names that a message lists."""
@@ -39,21 +39,11 @@ def teams_of(
     path: The file it was read from, for messages.
     notify: Called with a line of text about runs without a team, and one about teams of other runs.
     kind, of: ``team``, ``system`` or ``group``, and whose, for messages.
-    Raises BadInput: A run has a team only if letter case and blanks are ignored.
     """
     if teams is None:
         return list(runs)
     lacking = [run for run in runs if run not in teams]
     others = [run for run in teams if run not in set(runs)]
-    folded = {_folded(run): run for run in others}
-    if alike := [(run, folded[_folded(run)]) for run in lacking if _folded(run) in folded]:
-        source = "run files" if of == names.RUN else "scores"
-        pairs = listed([f"{named!r} for {run!r}" for run, named in alike])
-        raise BadInput(
-            f"the {kind}s name {counted(len(alike), of)} differently: {pairs}; spell {of}s as in "
-            f"the {source}",
-            path,
-        )
     where = "" if path is None else f"{path}: "
     if lacking:
         count = counted(len(lacking), of)
@@ -103,7 +93,3 @@ def listed(labels: Sequence[str], between: str = ", ") -> str:
     """
     more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
     return between.join(labels[:SHOWN]) + more
-
-
-def _folded(run: str) -> str:
-    return "".join(run.casefold().split())

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.score_range import SMALLEST_MAXIMUM
+from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest.files import PathLike, refuse_unprintable

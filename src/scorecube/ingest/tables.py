@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.score_range import LARGEST_SCORE
+from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput, counted, kind_of
 from scorecube.ingest.files import PathLike, read_text
 from scorecube.ingest.roles import header_word

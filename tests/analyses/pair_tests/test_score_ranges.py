@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube import Bootstrap, Paired, Randomisation, Tukey
-from scorecube.collection.score_range import LARGEST_SCORE
+from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput
 from scorecube.workflow.api import analyse, cube_from_scores
 

@@ -60,28 +60,15 @@ def test_only_the_latest_is_shown_and_all_are_told_apart(scorecube: Cli, shown: 
     assert frame.groupby("collection")["result"].nunique().to_dict() == {"a": 2, "b": 1}
 
 
-def test_means_need_rows_that_all_collections_have(scorecube: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "study.zarr"
-    study = sc.open_study(path, mode="a")
-    samplings = ("disjoint", "replacement")
-    for seed, (name, order) in enumerate({"a": samplings, "b": samplings[::-1]}.items()):
-        study.add(name, cube=simulate_cube(n_runs=4, seed=seed, gains=("3:2:1",)))
-        for sampling in order:
-            plan = sc.Swap(size=5, sampling=sampling)  # type: ignore[arg-type]
-            (task,) = plan_in_study(study, plan, collections=[name], trials=20)
-            task.run()
-    refused = scorecube("show", path, "swap", "--average")
-    assert refused.status == 1
-    assert "no row of swap is in all collections" in refused.stderr
-    assert "--all takes all results" in refused.stderr
-    words = ["--average", "--all", "--metrics", "AP", "--format", "json"]
-    means = frame_of(scorecube("show", path, "swap", *words).succeeded().stdout)
-    assert set(means["sampling"]) == {"disjoint", "replacement"}
+def test_means_are_of_rows_that_all_collections_have(scorecube: Cli, shown: Path) -> None:
+    words = ["--metrics", "AP", "--format", "json"]
+    means = frame_of(scorecube("show", shown, "swap", "--average", *words).succeeded().stdout)
     assert set(means["collection"]) == {"mean of 2"}
-    every = frame_of(scorecube("show", path, "swap", "--all", *words[2:]).succeeded().stdout)
-    keys = ["sampling", "confidence"]
-    expected = every.groupby(keys)["share"].mean()
-    assert means.set_index(keys)["share"].sort_index().tolist() == pytest.approx(expected.tolist())
+    every = frame_of(scorecube("show", shown, "swap", *words).succeeded().stdout)
+    keys = ["size", "confidence"]
+    expected = every.groupby(keys)["max_performance"].mean()
+    found = means.set_index(keys)["max_performance"].sort_index()
+    assert found.tolist() == pytest.approx(expected.tolist())
 
 
 def test_results_are_forgotten(scorecube: Cli, tmp_path: Path) -> None:

@@ -71,14 +71,15 @@ def show(
     """
     from scorecube.report.readable import check_columns
     from scorecube.report.results import select_rows
-    from scorecube.report.study import caption_in_study, collect_table
+    from scorecube.report.study import collect_table
     from scorecube.storage import open_study
 
     opened, chosen, wanted = open_study(study), split(collection), split(columns)
-    frame = collect_table(opened, analysis, table, chosen, all_results, average, split(metrics))
+    frame, caption = collect_table(
+        opened, analysis, table, chosen, all_results, average, split(metrics), form
+    )
     check_columns(frame, wanted)
     frame = select_rows(frame, sort=split(sort), top=top)
-    caption = caption_in_study(opened, analysis, table, frame, form)
     echo_table(frame, form, columns=wanted, caption=caption, digits=digits)
 
 

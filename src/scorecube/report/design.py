@@ -33,7 +33,6 @@ WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
 GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
-WORDS = {"min_diff": "difference to be detected", "width": "width of the confidence interval"}
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
@@ -106,7 +105,7 @@ def width_curves(canvas: Any, result: xr.Dataset) -> None:
 
 
 def size_curves(canvas: Any, result: xr.Dataset) -> None:
-    """Topics by difference to be detected, or by interval width, the requirements marked."""
+    """Topics by difference to be detected, the requirements marked."""
     from scorecube.report.drawing import title_of
 
     axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
@@ -117,7 +116,7 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
         required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
         axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
-    axes.set(xlabel=WORDS[x], ylabel="number of topics", ylim=(0.0, None), title=title_of(chosen))
+    axes.set(xlabel=x, ylabel="number of topics", ylim=(0.0, None), title=title_of(chosen))
     axes.legend(fontsize=8)
 
 

@@ -81,28 +81,12 @@ class Canvas:
                 option="ax",
             )
         self._place: Any = place
-        self._analysis, self._top = analysis, top
-        self._most_rows = top or MOST_ROWS
+        self._analysis, self.most_rows = analysis, top or MOST_ROWS
         self.in_axes = isinstance(place, Axes)
         self.first = 0
         """Number of curves that stand there before."""
         self.drawn: Any = None
         """The figure, once it is made."""
-
-    @property
-    def most_rows(self) -> int:
-        """Rows with names that are drawn; figures that do not ask for it have no rows."""
-        self._top = None
-        return self._most_rows
-
-    def close(self) -> Figure:
-        """Return the finished figure; refuse a number of rows for one without rows (BadPlan)."""
-        if self._top is not None:
-            raise BadPlan(
-                f"{option('top')}: the figure of {self._analysis} has no rows", option="top"
-            )
-        figure: Figure = self.drawn
-        return figure
 
     def figure(self, size: tuple[float, float]) -> Any:
         """Return a new figure, width and height in inches, at most a page; refuse axes."""
@@ -170,7 +154,8 @@ def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figur
     canvas = Canvas(axes, **how)
     with rc_context(STYLE):
         function(canvas, *arguments)
-    return canvas.close()
+    figure: Figure = canvas.drawn
+    return figure
 
 
 def set_title(figure: Figure, title: str) -> Figure:

@@ -41,8 +41,7 @@ def figure(
     metrics: Metrics that are drawn; by default the first of a figure about one, else all.
     top: Rows with names, as of runs; None for as many as a page has room for.
     Raises BadName: A result of an analysis that has no figure.
-    Raises BadPlan: Axes, and a figure of several panels; rows of a figure without rows; several
-        metrics of a figure about one.
+    Raises BadPlan: Axes, and a figure of several panels; several metrics of a figure about one.
     """
     view, result = view_of_result(result), as_cube(result)
     check_figure(view)

@@ -246,9 +246,7 @@ def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; None for numbers that are missing or infinite."""
     return [
         {
-            str(name): None
-            if isinstance(value, float) and not math.isfinite(value)
-            else _plain(value)
+            str(name): None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in row.items()
         }
         for row in frame.to_dict("records")
@@ -261,18 +259,9 @@ def _csv(frame: pd.DataFrame) -> str:
     labels = {value for name in texts for value in texts[name].unique() if isinstance(value, str)}
     quoted = {label: f"'{label}" for label in filter(is_formula, labels)}
     safe = frame.assign(
-        **{str(name): frame[name].map(_plain) for name in frame.select_dtypes("float")},
-        **{str(name): frame[name].map(lambda value: quoted.get(value, value)) for name in texts},
+        **{str(name): frame[name].map(lambda value: quoted.get(value, value)) for name in texts}
     )
     # Before Python 3.13 a carriage return gets no quotes, and is read as the end of a line.
     returns = any("\r" in label for label in labels)
     quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    return safe.to_csv(index=False, quoting=quoting, float_format=float.__repr__).removesuffix("\n")
-
-
-def _plain(value: Any) -> Any:
-    """Return a number without the rounding errors of a short decimal: 0.153676, not 0.15367599…"""
-    if not isinstance(value, float):
-        return value
-    short = float(f"{value:.12g}")
-    return short if short == float(f"{value:.15g}") else float(value)
+    return safe.to_csv(index=False, quoting=quoting).removesuffix("\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -118,31 +118,34 @@ def _text(
     table = view.find_table(name, [result])
     columns = None if columns is None else labels("columns", columns)
     shown = select_rows(table.frame(of_metrics(result, metrics)), top=top)
-    sizes = {f"n_{dim}s": result.sizes[dim] for dim in ("run", "topic") if dim in result.dims}
-    above = caption(view, table, [{**sizes, **result.attrs}], shown, form)
+    above = caption(view, table, [result], shown, form)
     return render(shown, form, columns=columns, caption=above, digits=digits)
 
 
 def caption(
-    view: View, table: Table, results: Sequence[Mapping[Any, Any]], frame: pd.DataFrame, form: str
+    view: View, table: Table, results: Sequence[xr.Dataset], frame: pd.DataFrame, form: str
 ) -> str:
     """Return the caption of a table in one sentence: what was computed of what.
 
     view, table: Of an analysis, and one of its tables.
-    results: Attributes of the results that the table shows.
+    results: That the table shows.
     frame: The table.
     form: ``latex`` or ``markdown``, whose marks are escaped.
     """
-    collections = filter(None, (str(attrs.get(COLLECTION, "")) for attrs in results))
-    several = counted(len(results), "collection")
-    place = ", ".join(collections) if len(results) <= 3 else several
-    roles, words = trait(frame, "role"), [conditions(*results)]
+    facts = [
+        {f"n_{dim}s": of.sizes[dim] for dim in (names.RUN, names.TOPIC) if dim in of.dims}
+        | of.attrs
+        for of in results
+    ]
+    collections = filter(None, (str(of.get(COLLECTION, "")) for of in facts))
+    place = ", ".join(collections) if len(facts) <= 3 else counted(len(facts), "collection")
+    roles, words = trait(frame, "role"), [conditions(*facts)]
     for name in map(str, frame.columns):
         value = frame[name].iloc[0] if frame[name].nunique() == 1 else names.AUTO
         if (name in KEYS[1:] or roles.get(name) == "condition") and value != names.AUTO:
             words.append(f"{name.replace('_', ' ')} {value}")
     about = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}"
-    legend = "" if table.legend is None else table.legend(results[0])
+    legend = "" if table.legend is None else table.legend(facts[0])
     return marked(f"{'; '.join(filter(None, [about, legend]))}.", form)
 
 

@@ -93,8 +93,8 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
 
     Examples
     --------
-    >>> [cell_text(0.25, ".0%"), cell_text(0.00001, role="p_value"), cell_text(0.01, ".1f")]
-    ['25%', '<0.0001', '<0.1']
+    >>> [cell_text(0.25, ".0%"), cell_text(0.00001, role="p_value")]
+    ['25%', '<0.0001']
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NONE
@@ -107,9 +107,6 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     text = format(value, form)
     if role == "condition" and float(text) != value:
         return f"{value:g}"
-    if float(text) == 0.0 and (value or role == "share") and form[0] != "z":
-        last = f"{10.0 ** -int(form[1:-1]):{form}}"  # what all decimals would show as 0
-        return "0" if value == 0.0 else f"<{last}" if value > 0.0 else f">-{last}"
     return text
 
 

@@ -58,12 +58,6 @@ def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
         for level in range(result.sizes[names.FUZZINESS]):
             style, label = canvas.curve(k, 5, 1.0), None if level else metric
             axes.plot(ties[:, level], errors[:, level], label=label, **style)
-        for step, level in np.ndindex(*ties.shape) if k == 0 and ties.size > 1 else ():
-            words = f"{int(result[names.SIZE][step])} topics"
-            if result.sizes[names.FUZZINESS] > 1:
-                words += f", {float(result[names.FUZZINESS][level]):.0%}"
-            place = (ties[step, level], errors[step, level])
-            axes.annotate(words, place, (6, 3), textcoords="offset points", fontsize=7, color="0.4")
     axes.set(ylim=(0.0, None), xlim=(0.0, None), title=title_of(result))
     axes.set(xlabel="ties, % of comparisons", ylabel="error rate, % of comparisons")
     axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)

@@ -43,8 +43,9 @@ def collect_table(
     every: bool = False,
     average: bool = False,
     metrics: Sequence[Any] | None = None,
-) -> pd.DataFrame:
-    """Return one table over collections.
+    form: str = "",
+) -> tuple[pd.DataFrame, str]:
+    """Return one table over collections, and its caption.
 
     study: Where the results are.
     analysis: ``scores`` or the name of an analysis.
@@ -53,7 +54,8 @@ def collect_table(
     every: All stored results instead of the latest, with the column ``result``.
     average: Means over the collections, see `averages`.
     metrics: Those to show; all by default.
-    Raises BadStudy: No result of the analysis in any of the collections, or no row that all have.
+    form: Of the caption, ``latex`` or ``markdown``; others have none.
+    Raises BadStudy: No result of the analysis in any of the collections.
     """
     view, frames = find_view(study, analysis), []
     table = view.find_table(name)
@@ -73,15 +75,9 @@ def collect_table(
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
         frames.append(frame)
     whole = combine(frames)
-    if not average:
-        return whole
-    means = averages(whole.drop(columns=RESULT, errors="ignore"))
-    if means.empty and len(whole):
-        raise BadStudy(
-            f"{study.path}: no row of {analysis} is in all collections, as the results shown have "
-            f"different options; {option('all', True)} takes all results"
-        )
-    return means
+    if average:
+        whole = averages(whole.drop(columns=RESULT, errors="ignore"))
+    return whole, caption(view, table, sources, whole, form) if form in FORMATS else ""
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
@@ -114,24 +110,6 @@ def _sources(
         elif named or collection.result_attributes(view.name):
             found = [collection.result(view.name)]
         yield from (source.assign_attrs({COLLECTION: name}) for source in found)
-
-
-def caption_in_study(
-    study: Study, analysis: str, name: str | None, frame: pd.DataFrame, form: str
-) -> str:
-    """Return the caption of a table of the latest results; empty for a format without one."""
-    if form not in FORMATS or COLLECTION not in frame:
-        return ""
-    view, facts, found = find_view(study, analysis), study.rows(), []
-    # A mean over collections is none of the study.
-    for collection in filter(study.__contains__, dict.fromkeys(map(str, frame[COLLECTION]))):
-        cube, results = (
-            facts[collection].head.facts["cube"],
-            study[collection].result_attributes(analysis),
-        )
-        sizes = {"n_runs": cube["runs"], "n_topics": cube["topics"]}
-        found.append({**sizes, **(results[-1] if results else {}), COLLECTION: collection})
-    return caption(view, view.find_table(name), found, frame, form) if found else ""
 
 
 def draw(

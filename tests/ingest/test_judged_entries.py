@@ -249,10 +249,10 @@ def of_ranx() -> tuple[dict[str, Any], Any]:
 
 @pytest.mark.parametrize("form", [records, frames, of_ranx])
 def test_all_forms_give_the_scores_of_dictionaries(form: Any) -> None:
-    expected = sc.evaluate(RUNS, METRICS, qrels=JUDGED)
+    expected = sc.evaluate(sc.read_rankings(RUNS, JUDGED), METRICS)
     assert expected["score"].sel(metric="AP", run="good").values.tolist() == [[1.0, 1.0]]
     runs, qrels = form()
-    assert sc.evaluate(runs, METRICS, qrels=qrels).identical(expected)
+    assert sc.evaluate(sc.read_rankings(runs, qrels), METRICS).identical(expected)
 
 
 @pytest.mark.parametrize("order", ["score", "score-docno-asc", "score-stable", "file", "rank"])
@@ -321,7 +321,7 @@ def test_other_objects_are_refused(runs: Any, qrels: Any) -> None:
 
 def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
     tool = pytest.importorskip("ir_measures")
-    cube = sc.evaluate(RUNS, ["AP", "nDCG@10", "P@5"], qrels=JUDGED)
+    cube = sc.evaluate(sc.read_rankings(RUNS, JUDGED), ["AP", "nDCG@10", "P@5"])
     chosen = sc.select(cube, metrics=[tool.nDCG @ 10, tool.AP], top_runs=1, by=tool.P @ 5)
     assert chosen["metric"].values.tolist() == ["nDCG@10", "AP"]
     frame = pd.DataFrame([[0.5, 0.25]], index=["r"], columns=["1", "2"])

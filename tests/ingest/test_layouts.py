@@ -186,43 +186,43 @@ def test_judgements_with_a_header_or_as_json_lines(tmp_path: Path, header: str) 
         text = "\n".join([header, *(mark.join(map(str, row)) for row in rows)]) + "\n"
     path.write_text(text)
     runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
-    expected = sc.evaluate(runs, ["AP", "nDCG@10"], qrels=QRELS)
-    assert sc.evaluate(runs, ["AP", "nDCG@10"], qrels=path).equals(expected)
+    expected = sc.evaluate(sc.read_rankings(runs, QRELS), ["AP", "nDCG@10"])
+    assert sc.evaluate(sc.read_rankings(runs, path), ["AP", "nDCG@10"]).equals(expected)
     path.write_text(text.replace("2", "two", 1) if header == "jsonl" else text.replace("d1", "", 1))
     with pytest.raises(BadInput, match=r"test\.tsv:"):
-        sc.evaluate(runs, ["AP"], qrels=path)
+        sc.evaluate(sc.read_rankings(runs, path), ["AP"])
 
 
 def test_predictions_of_mteb_are_runs(tmp_path: Path, scorecube: Cli) -> None:
     path, qrels = DATA / "mteb" / "Toy_predictions.json", DATA / "mteb" / "test.tsv"
     content = json.loads(path.read_text())
     runs = {"org/m": content["default"]["test"]}
-    expected = sc.evaluate(runs, ["AP"], qrels=QRELS)
-    assert sc.evaluate(path, ["AP"], qrels=qrels).equals(expected)
+    expected = sc.evaluate(sc.read_rankings(runs, QRELS), ["AP"])
+    assert sc.evaluate(sc.read_rankings(path, qrels), ["AP"]).equals(expected)
     assert "1 run x 2 topics" in scorecube(
         "evaluate", tmp_path / "s.zarr", "--name", "t", "--runs", path, "--qrels", qrels, "--metrics", "AP"
     ).stderr  # fmt: skip
     other = tmp_path / "Toy_predictions.json"
     other.write_text(json.dumps(content | {"en": content["default"]}))
     with pytest.raises(BadInput, match="2 subsets and splits have judged topics"):
-        sc.evaluate(other, ["AP"], qrels=qrels)
+        sc.evaluate(sc.read_rankings(other, qrels), ["AP"])
     other.write_text(path.read_text()[:-9])
     with pytest.raises(BadInput, match="cut off"):
-        sc.evaluate(other, ["AP"], qrels=qrels)
+        sc.evaluate(sc.read_rankings(other, qrels), ["AP"])
 
 
 def test_names_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}}}
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(BadInput, match=r"ir_datasets:toy: ir_datasets is not installed"):
-        sc.evaluate(runs, ["AP"], qrels="ir_datasets:toy")
+        sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
     module: Any = ModuleType("ir_datasets")
     rows = [
         SimpleNamespace(query_id="q1", doc_id=d, relevance=k) for k, d in enumerate(("d2", "d1"))
     ]
     module.load = lambda name: SimpleNamespace(qrels_iter=lambda: iter({"toy": rows}[name]))
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
-    found = sc.evaluate(runs, ["AP"], qrels="ir_datasets:toy")
+    found = sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
     assert found["score"].item() == 0.5
     with pytest.raises(BadInput, match=r"ir_datasets:other: KeyError"):
-        sc.evaluate(runs, ["AP"], qrels="ir_datasets:other")
+        sc.evaluate(sc.read_rankings(runs, "ir_datasets:other"), ["AP"])

@@ -54,7 +54,7 @@ def test_columns_of_words_beside_data_sets_are_named() -> None:
 
 def test_saved_runs_and_judgements_of_ranx_are_read() -> None:
     folder = CASES / "ranx-saved-files"
-    cube = sc.evaluate(folder / "run.json", ["AP"], qrels=folder / "qrels.json")
+    cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
     assert cube["score"].mean().item() == 0.75
 
 

@@ -29,15 +29,30 @@ def evaluate(
 ) -> xr.Dataset:
     """Compute the scores of runs on topics, with all metrics and gain settings.
 
-    rankings: Dataset (run, topic, rank), as from `read_rankings`.
-    metrics, gains, progress: As of `scorecube.evaluate`.
-    Returns cube: ``score[metric, gain, run, topic]`` in float64, on the topics with a relevant
-        document; a run without one of them scores 0 there. Coordinates are team (run) and
-        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings; one
-        with ``rel=`` above 1 is NaN on topics without such a document.
-    Raises BadName: A metric is unknown, or a gain setting does not have a value for each level.
-    Raises BadInput: No topic has a relevant document.
-    Raises BadPlan: A single text instead of a list.
+    Parameters
+    ----------
+    rankings
+        Dataset (run, topic, rank), as from `read_rankings`.
+    metrics
+        Names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
+    gains
+        Gain settings, such as ``3:2:1``, highest level first.
+    progress
+        Called with (metrics done, metrics in total).
+
+    Returns
+    -------
+    cube
+        ``score[metric, gain, run, topic]`` on the topics with a relevant document; a run without
+        one of them scores 0 there. Coordinates are team (run) and uses_gains (metric). A metric
+        that uses no gains has equal scores at all gain settings; one with ``rel=`` above 1 is NaN
+        on topics without such a document.
+
+    Raises
+    ------
+    BadName, BadInput, BadPlan
+        Unknown metrics, a gain setting without a value for each level; no topic with a relevant
+        document; a single text instead of a list.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.units import cubes_of
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.evaluation import evaluate
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
@@ -34,7 +35,6 @@ from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
     arguments_of,
     check_names,
-    evaluate,
     evaluate_into,
     import_scores,
     read_rankings,

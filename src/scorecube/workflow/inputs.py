@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.collection.about_metrics import directed, ranged, read_ranges
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
-from scorecube.collection.evaluation import evaluate as evaluate_rankings
+from scorecube.collection.evaluation import evaluate
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.rankings import Order, build_rankings, refuse_other_rankings
 from scorecube.collection.schema import labels_of
@@ -145,46 +145,6 @@ def _grouped(
     return with_topic_groups(dataset, labels, path=os.fspath(groups), notify=notify)
 
 
-def evaluate(
-    rankings: Any,
-    metrics: Iterable[Any],
-    gains: Iterable[str] = (names.AUTO,),
-    *,
-    qrels: Any = None,
-    progress: Progress | None = None,
-) -> xr.Dataset:
-    """Compute the scores of runs on topics, with all metrics and gain settings.
-
-    Parameters
-    ----------
-    rankings, qrels
-        Dataset (run, topic, rank), as from `read_rankings`; or runs and judgements as of it.
-    metrics
-        Names such as ``AP`` and ``nDCG@20``, or measures of ir_measures that are equal to one.
-    gains, progress
-        As of `scorecube.collection.evaluation.evaluate`.
-
-    Returns
-    -------
-    cube
-        Dataset with ``score[metric, gain, run, topic]`` and the coordinates team (run) and
-        uses_gains (metric). A metric that uses no gains has equal scores at all gain settings.
-
-    Raises
-    ------
-    BadName, BadInput, BadPlan
-        As of `scorecube.collection.evaluation.evaluate` and `read_rankings`.
-
-    Examples
-    --------
-    >>> runs = {"a": {"1": {"d1": 2.0, "d2": 1.0}}, "b": {"1": {"d1": 1.0, "d2": 2.0}}}
-    >>> evaluate(runs, ["AP"], qrels={"1": {"d1": 1, "d2": 0}}).score.values.ravel().tolist()
-    [1.0, 0.5]
-    """
-    known = rankings if qrels is None else read_rankings(rankings, qrels)
-    return evaluate_rankings(known, metrics, gains, progress=progress)
-
-
 def check_names(collection: str, metrics: Sequence[Any]) -> None:
     """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
@@ -220,7 +180,7 @@ def evaluate_into(
     progress: As of `scorecube.evaluate`.
     """
     if name not in study or replace:
-        cube = evaluate_rankings(rankings, metrics, gains, progress=progress)
+        cube = evaluate(rankings, metrics, gains, progress=progress)
         study.add(name, cube=cube, rankings=rankings, replace=replace, facts=facts)
         return cube
     what, collection = f"{study.path}: collection {name!r}", study[name]
@@ -234,7 +194,7 @@ def evaluate_into(
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
     metrics = list(dict.fromkeys([*computed, *added]))
     gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
-    cube = evaluate_rankings(rankings, metrics, gains, progress=progress)
+    cube = evaluate(rankings, metrics, gains, progress=progress)
     study.add(name, cube=cube, facts=facts)
     return cube
 

@@ -38,7 +38,7 @@ OFFERED = {
     "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("samples", "table", "figure", "report", "latex", "markdown"),
-    "Studies": ("open_study", "merge", "ScorecubeError"),
+    "Studies": ("open_study", "ScorecubeError"),
 }
 """What `scorecube` offers, by what people do."""
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import import_scores as import_scores
     from scorecube.workflow.api import list_analyses as list_analyses
     from scorecube.workflow.api import list_metrics as list_metrics
-    from scorecube.workflow.api import merge as merge
     from scorecube.workflow.api import open_study as open_study
     from scorecube.workflow.api import read_rankings as read_rankings
     from scorecube.workflow.api import samples as samples
@@ -71,7 +70,7 @@ _NAMES = {
     "report": "report",
     "report.papers": "latex markdown",
     "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
-    "list_analyses list_metrics merge open_study read_rankings samples table",
+    "list_analyses list_metrics open_study read_rankings samples table",
     "workflow.comparison": "compare gate",
     "workflow.sweep": "sweep",
     "workflow.sweep_file": "Entry",

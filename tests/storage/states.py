@@ -1,7 +1,8 @@
-"""What a study holds, for comparisons; and failures of the file system, planted at one call."""
+"""Cubes and results, what a study holds, for comparisons; and failures of the file system, planted at one call."""
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import sys
@@ -10,16 +11,41 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import xarray as xr
 
+import scorecube as sc
 from scorecube.errors import BadStudy
-from scorecube.storage import open_study, verify_study
+from scorecube.storage import Collection, open_study, verify_study
 from scorecube.storage.codec import encode
-from scorecube.storage.sealed import digest_of
+from scorecube.storage.heads import commit, version_of
+from scorecube.workflow.api import analyse, cube_from_scores
 
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.scandir", "os.listdir"}
 """Of Python's audit hooks: calls of the file system, whichever library makes them."""
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
+SOAK = bool(os.environ.get("SCORECUBE_SOAK"))
+"""Whether ``make soak`` runs, which takes an hour."""
+
+
+def cube(seed: int = 0, metric: str = "m", n_topics: int = 24) -> xr.Dataset:
+    values = np.random.default_rng(seed).random((3, n_topics))
+    topics = [f"{topic:02d}" for topic in range(n_topics)]
+    return cube_from_scores({metric: pd.DataFrame(values, index=list("xyz"), columns=topics)})
+
+
+def new_result(of: Collection, trials: int = 10) -> xr.Dataset:
+    return analyse(of.cube.sel(metric=["m"]), sc.Swap(size=10), trials=trials, seed=1, workers=1)
+
+
+def note(collection: Collection, **facts: Any) -> None:
+    """Commit a head with further notes."""
+    commit(
+        collection.place,
+        collection.name,
+        lambda head: dataclasses.replace(head, notes={**head.notes, **facts}),
+    )
 
 
 class Killed(BaseException):
@@ -59,13 +85,7 @@ class Faults:
 FAULTS = Faults()
 
 
-def content_digest(dataset: xr.Dataset) -> str:
-    """Return a digest of the values and labels of a dataset."""
-    files = {key: digest_of(content) for key, content in encode(dataset.drop_attrs())}
-    return digest_of(str(sorted(files.items())).encode())
-
-
-def state(path: Path) -> dict[str, Any]:
+def state(path: Path | str) -> dict[str, Any]:
     """Return all that a study holds: content of cubes, rankings and results."""
     try:
         study = open_study(path)
@@ -75,12 +95,10 @@ def state(path: Path) -> dict[str, Any]:
     for name in study:
         collection = study[name]
         contents = collection.contents()
-        found[name] = [content_digest(collection.cube), contents]
-        if contents["rankings"]:
-            found[name].append(content_digest(collection.rankings))
-        for analysis in contents["results"]:
-            results = collection.results(analysis)
-            found[name] += sorted(content_digest(result) for result in results)
+        held = [collection.cube, *([collection.rankings] if contents["rankings"] else [])]
+        results = [collection.results(analysis) for analysis in contents["results"]]
+        held += [result for several in results for result in several]
+        found[name] = [contents, *sorted(version_of(encode(each.drop_attrs())) for each in held)]
     return found
 
 

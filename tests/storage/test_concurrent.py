@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,19 +12,18 @@ import pytest
 
 from scorecube.storage import Collection, open_study
 from tests.conftest import REPO
-from tests.storage.states import is_whole
-from tests.storage.test_contract import cube
+from tests.storage.states import SOAK, cube, is_whole
 
-PROCESSES, COMMITS = 8, 200 if os.environ.get("SCORECUBE_SOAK") else 12
+PROCESSES, COMMITS = 8, 200 if SOAK else 12
 WRITER = """
 import sys
 from scorecube.storage import open_study
-from tests.storage.test_contract import cube, new_result
+from tests.storage.states import cube, new_result, note
 path, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 collection = open_study(path, mode="a")["a"]
 made = new_result(collection)
 for k in range(count):
-    collection.note({f"{number}-{k}": k})
+    note(collection, **{f"{number}-{k}": k})
     digest = f"{number:08x}{k:08x}"
     collection.write_result(made.assign_attrs(digest=digest))
     print(digest, flush=True)
@@ -50,7 +48,7 @@ def digests(collection: Collection) -> list[str]:
 def test_no_commit_of_many_processes_is_lost(place: str) -> None:
     open_study(place, mode="a").add("a", cube=cube())
     processes = [write(place, number) for number in range(PROCESSES)]
-    said = [process.communicate(timeout=500)[0].split() for process in processes]
+    said = [process.communicate(timeout=3600 if SOAK else 500)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0] * PROCESSES
     collection = open_study(place)["a"]
     assert len(collection.head.notes) == PROCESSES * COMMITS

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from scorecube.errors import CorruptStudy, ScorecubeError
+from scorecube.errors import ScorecubeError
 from scorecube.report.contents import overview, overview_text
 from scorecube.storage import open_study, verify_study
-from scorecube.storage.merge import merge
-from scorecube.storage.sealed import decode_record, encode_record
-from scorecube.storage.verify import clean
+from scorecube.storage.archives import decode_record, encode_record
+from scorecube.storage.upkeep import clean, merge
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli
 
@@ -71,7 +70,7 @@ def use(folder: Path) -> list[str]:
         if problems := verify_study(open_study(path))[1]:
             raise ScorecubeError(problems[0])
 
-    for step in (read, verify, lambda: merge(folder / "outcome", [path]), replace):
+    for step in (read, verify, lambda: merge(str(folder / "outcome"), [str(path)]), replace):
         try:
             step()
         except Exception as error:  # of many types: here it counts what was touched
@@ -133,15 +132,6 @@ def test_forged_heads_touch_nothing_outside(place: Path) -> None:
         assert outside(place) == before
         shutil.rmtree(place / "evil")
         shutil.copytree(place / "evil-kept", place / "evil")
-
-
-@pytest.mark.parametrize("version", ["../../outside", "..", "/etc", "A", "x"])
-def test_versions_are_digests(place: Path, version: str) -> None:
-    file = sorted((place / "evil/small").glob("head.*"))[-1]
-    record = decode_record(file.read_bytes())
-    file.write_bytes(encode_record({**record, "cube": version}))
-    with pytest.raises(CorruptStudy, match="no digest"):
-        _ = open_study(place / "evil")["small"]
 
 
 def test_control_characters_of_names_are_escaped(place: Path, scorecube: Cli) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
@@ -151,15 +150,14 @@ def merge(
 
     Example: scorecube merge all.zarr monday.zarr tuesday.zarr
     """
-    from scorecube.workflow import api
+    from scorecube.storage import merge as merge_studies
 
-    start = time.monotonic()
     with track_progress("merging", None) as progress:
-        merged = api.merge(out, studies, progress=progress)
+        counts = merge_studies(out, studies, progress=progress)
     notify(
-        f"{out}: {len(merged.parts)} merged: {counted(merged.new, 'collection')} added, "
-        f"{merged.extended} extended, {merged.unchanged} already there; "
-        f"{counted(merged.results, 'result')} taken; {time.monotonic() - start:,.0f} s"
+        f"{out}: {len(studies)} merged: {counted(counts['new'], 'collection')} added, "
+        f"{counts['extended']} extended, {counts['unchanged']} already there; "
+        f"{counted(counts['results'], 'result')} taken"
     )
 
 

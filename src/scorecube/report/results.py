@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,9 +51,7 @@ def notes_of(attrs: Mapping[Any, Any]) -> list[str]:
 
 def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the options of a result by name; nothing of one without a plan."""
-    from scorecube.storage import plan_of
-
-    return dict(plan_of(attrs)["options"]) if "plan" in attrs else {}
+    return dict(json.loads(attrs["plan"])["options"]) if "plan" in attrs else {}
 
 
 def conditions(*results: Mapping[Any, Any]) -> str:

@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from scorecube.errors import BadStudy, CorruptStudy, visible
+from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.names import LEVEL
-from scorecube.storage import heads, results
-from scorecube.storage.blocks import BlockStore
+from scorecube.storage import archives, heads
+from scorecube.storage.archives import BlockStore, Stored, read_attributes, read_result
 from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head, latest_head
 from scorecube.storage.place import Place
-from scorecube.storage.results import Stored, read_attributes, read_result
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,15 +31,6 @@ class Row(NamedTuple):
     current: dict[str, list[dict[str, Any]]]
     outdated: dict[str, int]
 
-    def __str__(self) -> str:
-        """Return a line with sizes, metrics and results."""
-        cube, results = self.head.facts[CUBE], ", ".join(self.current) or "none yet"
-        return (
-            f"{self.head.name}: {cube['runs']} runs of {cube['teams']} teams, {cube['topics']} "
-            f"topics; metrics {', '.join(cube['metrics'])}; gain settings "
-            f"{', '.join(cube['gains'])}; results: {results}"
-        )
-
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
         counts = {analysis: len(found) for analysis, found in self.current.items()}
@@ -55,10 +45,6 @@ class Collection:
         self.study, self.name = study, name
         self.place: Place = study.place
         self.folder = heads.folder_of(name)
-
-    def __repr__(self) -> str:
-        """Return its study, sizes, metrics and results."""
-        return visible(f"{self.study.path}: {self.row()}")
 
     @property
     def head(self) -> Head:
@@ -122,10 +108,10 @@ class Collection:
 
         Raises CorruptStudy: A result of a head that is missing.
         """
-        head, stored = head or self.head, results.results_in(self.place, self._path(analysis))
+        head, stored = head or self.head, archives.results_in(self.place, self._path(analysis))
         newest = max([result.head for result in stored], default=0)
         if newest > head.number and newest > max(heads.head_numbers(self.place, self.folder)):
-            raise heads.corrupt(self.place, f"{self.folder}/head.{newest:05d}.json", "is missing")
+            raise self.place.corrupt(f"{self.folder}/head.{newest:05d}.json", "is missing")
         current = [result for result in stored if result.version in head.contains]
         return current, [result for result in stored if result not in current]
 
@@ -163,14 +149,6 @@ class Collection:
     def blocks(self, analysis: str, work: str) -> BlockStore:
         """Return the recorded blocks of all plans that share them."""
         return BlockStore(self.place, f"{self.folder}/{BLOCKS}/{analysis}/{work}", work)
-
-    def note(self, facts: Mapping[str, Any]) -> None:
-        """Note facts, JSON values."""
-
-        def change(head: Head) -> Head:
-            return dataclasses.replace(head, notes={**head.notes, **facts})
-
-        heads.commit(self.place, self.name, change)
 
     def add(
         self,
@@ -218,29 +196,31 @@ class Collection:
             self.place.delete(f"{self.folder}/{BLOCKS}")  # of other scores
 
     def write_result(self, values: xr.Dataset, version: str = "") -> None:
-        """Store a finished result; results of the analysis of other scores are removed.
+        """Store a finished result; those of the same plan, or of other scores, are removed.
 
         values: With the provenance as attributes.
         version: Of the scores that it is of, see `Head.cube`; by default of those stored now.
         Raises BadStudy: The scores were replaced while it was computed; it is kept, and not
             current.
         """
-        head, analysis = self.head, values.attrs["analysis"]
-        outdated = self.stored(analysis, head)[1]
-        results.write_result(
-            self.place, self._path(analysis), values, version or head.cube, head.number
-        )
-        if version and version not in self.head.contains:  # the study may have been moved, too
+        head, folder = self.head, self._path(values.attrs["analysis"])
+        before, digest = archives.archives_in(self.place, folder), values.attrs["digest"]
+        number = 1 + max([stored.number for stored in before], default=0)
+        new = Stored(number, head.number, digest, version or head.cube, folder)
+        archives.write_result(self.place, new, values)
+        contains = self.head.contains  # the study may have been moved, too
+        if new.version not in contains:
             raise BadStudy(
                 f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "
                 "so its result is not current; run the same command again"
             )
-        for stored in outdated:
-            self.place.delete(stored.path)
+        for stored in before:
+            if stored.digest == digest or stored.version not in contains:
+                self.place.delete(stored.path)
 
     def forget(self, analysis: str) -> int:
         """Delete the results and recorded blocks of an analysis; return the number of results."""
-        number = len(results.results_in(self.place, self._path(analysis)))
+        number = len(archives.results_in(self.place, self._path(analysis)))
         for part in (RESULTS, BLOCKS):
             self.place.delete(f"{self.folder}/{part}/{analysis}")
         return number

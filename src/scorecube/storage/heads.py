@@ -21,9 +21,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from scorecube.errors import BadStudy, CorruptStudy
+from scorecube.errors import BadStudy
+from scorecube.storage.archives import decode_record, digest_of, encode_record
 from scorecube.storage.place import Place
-from scorecube.storage.sealed import decode_record, digest_of, encode_record
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,16 +124,8 @@ def read_head(place: Place, folder: str, number: int) -> Head:
         if head.number != number or folder_of(head.name) != folder:
             raise ValueError("is that of another collection, or of another number")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise corrupt(place, key, error) from None
+        raise place.corrupt(key, error) from None
     return head
-
-
-def corrupt(place: Place, path: str, reason: Any) -> CorruptStudy:
-    """Return the error for a part of a study that is damaged."""
-    return CorruptStudy(
-        f"{place.name}: {path}: {reason or type(reason).__name__}; run scorecube verify to list "
-        "all damage, and restore it from a copy, or compute it again"
-    )
 
 
 def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
@@ -143,8 +135,8 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
         another process was faster. What it names is written before it returns.
     """
     folder = folder_of(name)
+    head = latest_head(place, folder) or Head(name)
     while True:
-        head = latest_head(place, folder) or Head(name)
         if head.name != name:
             raise BadStudy(
                 f"{place.name}: {name!r} cannot be told from the collection {head.name!r} on every "
@@ -156,6 +148,8 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
         after = replace(after, number=head.number + 1, id=secrets.token_hex(8))
         if place.create(f"{folder}/head.{after.number:05d}.json", encode_record(asdict(after))):
             return after
+        while place.read(f"{folder}/head.{head.number + 1:05d}.json") is not None:
+            head = read_head(place, folder, head.number + 1)
 
 
 def version_of(files: Iterable[tuple[str, bytes]]) -> str:
@@ -198,7 +192,7 @@ def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
 def check_group(place: Place, head: Head, kind: str) -> None:
     """Read a group (CorruptStudy if a file of it is missing, changed, or not its own)."""
     if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
-        raise corrupt(place, head.group(kind), "does not match its digest")
+        raise place.corrupt(head.group(kind), "does not match its digest")
 
 
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
@@ -222,4 +216,4 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
             raise ValueError("does not match its digest")
         return decode(files)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise corrupt(place, path, error) from None
+        raise place.corrupt(path, error) from None

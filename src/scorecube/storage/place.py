@@ -60,6 +60,13 @@ class Place:
                 "stored since. Run the same command again where it is now"
             )
 
+    def corrupt(self, path: str, reason: Any) -> CorruptStudy:
+        """Return the error for a part of the study that is damaged."""
+        return CorruptStudy(
+            f"{self.name}: {path}: {reason or type(reason).__name__}; run scorecube verify to list "
+            "all damage, and restore it from a copy, or compute it again"
+        )
+
     def read(self, key: str) -> bytes | None:
         """Return the content of a file; None if there is none."""
         with suppress(*ABSENT):
@@ -136,13 +143,12 @@ class Place:
             else:
                 target.unlink()
 
-    def ages(self) -> dict[str, float]:
-        """Return seconds since each file was written, by the clock of the store."""
+    def times(self) -> dict[str, float]:
+        """Return when each file was written, by the clock of the store."""
         times = dict[str, float]()
-        with self._aside("clock", b"") as (probe, _):
-            for key in self.keys(""):
-                with suppress(FileNotFoundError):  # another process renames or removes it
-                    times[key] = probe.stat().st_mtime - Path(self.name, key).lstat().st_mtime
+        for key in self.keys(""):
+            with suppress(FileNotFoundError):  # another process renames or removes it
+                times[key] = Path(self.name, key).lstat().st_mtime
         return times
 
     def array_store(self, path: str) -> Any:

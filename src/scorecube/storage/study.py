@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, counted, visible
+from scorecube.errors import BadStudy, CorruptStudy, visible
 from scorecube.storage.collection import Collection, Row
 from scorecube.storage.heads import (
     BLOCKS,
@@ -17,7 +17,6 @@ from scorecube.storage.heads import (
     RESULTS,
     Head,
     check_collection_name,
-    corrupt,
     folder_of,
     head_numbers,
     latest_head,
@@ -107,69 +106,44 @@ def _is_begun(place: Place, folder: str) -> bool:
 
 
 class Study:
-    """Collections by name, in one store; see `open_study`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from scorecube.testing import simulate_cube
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     study = open_study(folder + "/study", mode="a")
-    ...     study.add("demo", cube=simulate_cube(n_runs=4))
-    ...     list(study), study["demo"].cube.sizes["topic"]
-    (['demo'], 50)
-    """
+    """Collections by name, in one store; see `open_study`."""
 
     def __init__(self, place: Place, *, writable: bool = False, is_new: bool = False) -> None:
         self.place, self.path, self.writable, self._is_new = place, place.name, writable, is_new
 
     def __repr__(self) -> str:
-        """Return its path, and sizes, metrics and results of its collections."""
-        try:
-            rows = [str(row) for row in self.rows().values()]
-        except ScorecubeError as error:
-            return visible(f"{self.path}: {error}")
-        head = f"{self.path}: {counted(len(rows), 'collection')}"
-        return "\n".join(map(visible, [head, *rows]))
+        """Return its path, and the names of its collections."""
+        return visible(f"{self.path}: {', '.join(self) or 'no collection'}")
 
     def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
         """Another process opens the same study."""
         return open_study, (self.path, "a" if self.writable else "r")
 
-    def folders(self) -> dict[str, Head | CorruptStudy]:
-        """Return the newest head of each collection, or the error if it is damaged, by folder."""
+    def folders(self) -> dict[str, Head | CorruptStudy | None]:
+        """Return the newest head in each folder, or the error if it is damaged, or None."""
 
         def read(folder: str) -> Head | CorruptStudy | None:
             try:
-                head = latest_head(self.place, folder)
+                return latest_head(self.place, folder)
             except CorruptStudy as error:
                 return error
-            if head is None and self._is_headless(folder, (RESULTS, BLOCKS)):
-                return corrupt(self.place, folder, "its heads are missing")
-            return head
 
         folders = self.place.children("")
-        heads = zip(folders, self.place.map(read, folders), strict=True)
-        return {folder: head for folder, head in heads if head is not None}
+        return dict(zip(folders, self.place.map(read, folders), strict=True))
 
     def headless(self) -> list[str]:
         """Return the names of folders with a cube and no head.
 
         A killed process began them, or their only head was deleted; none can tell.
         """
-        others = set(self.place.children("")) - self.folders().keys()
-        return sorted(unquote(folder) for folder in others if self._is_headless(folder))
-
-    def _is_headless(self, folder: str, beside: tuple[str, ...] = ()) -> bool:
-        """Whether a folder has a cube, and one of some others if any are named."""
-        inner = self.place.children(folder)
-        is_cube = any(name.startswith(f"{CUBE}-") for name in inner)
-        return is_cube and (not beside or bool({*beside} & {*inner}))
+        others = (folder for folder, head in self.folders().items() if head is None)
+        inner = ((folder, self.place.children(folder)) for folder in others)
+        return [unquote(at) for at, names in inner if any(n.startswith(CUBE) for n in names)]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
-        heads = self.folders().items()
-        names = (head.name if isinstance(head, Head) else unquote(name) for name, head in heads)
+        folders = ((name, head) for name, head in self.folders().items() if head is not None)
+        names = (head.name if isinstance(head, Head) else unquote(name) for name, head in folders)
         return iter(sorted(names))
 
     def __contains__(self, name: object) -> bool:
@@ -197,7 +171,7 @@ class Study:
                 raise head
             return Collection(self, head.name).row(head)
 
-        rows = self.place.map(read, self.folders().values())
+        rows = self.place.map(read, [head for head in self.folders().values() if head is not None])
         return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:

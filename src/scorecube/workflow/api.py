@@ -31,7 +31,6 @@ from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
-from scorecube.storage.merge import merge
 from scorecube.workflow.inputs import (
     arguments_of,
     check_names,
@@ -352,7 +351,6 @@ __all__ = [
     "import_scores",
     "list_analyses",
     "list_metrics",
-    "merge",
     "only_cube",
     "open_study",
     "plan_in_study",

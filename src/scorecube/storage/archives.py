@@ -1,0 +1,263 @@
+"""Files that carry their own digest: records, results, and recorded blocks.
+
+    NAME/results/<analysis>/00003-00007-<plan>-<version>.zarr.zip     a zarr group
+        /blocks/<analysis>/<work>/<start>-<stop>.npz                  NumPy arrays
+
+The comment of an archive is the SHA-256 of what it is about and of all bytes before it: under the
+name of another one it is damage. Members are stored, not compressed, so that no archive is larger
+inside than outside. The first number of a result is its turn, by which the latest is known; the
+second is that of the newest head when it was stored, of which it is a witness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from scorecube.storage.place import Place
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scorecube.analyses.protocol import Arrays
+
+METADATA: Final = "zarr.json"
+RESULT: Final = re.compile(r"(\d{5,9})-(\d{5,9})-([0-9a-f]{8,64})-([0-9a-f]*)\.zarr\.zip", re.ASCII)
+BLOCK: Final = re.compile(r"(\d{9,})-(\d{9,})\.npz", re.ASCII)
+Interval = tuple[int, int]
+"""First unit, and the one behind the last."""
+SEAL_BYTES: Final = 64
+
+
+def digest_of(content: bytes | memoryview, digits: int = 32) -> str:
+    """Return the first digits of the SHA-256 of a file."""
+    return hashlib.sha256(content).hexdigest()[:digits]
+
+
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """Return JSON values as text with their digest.
+
+    Examples
+    --------
+    >>> decode_record(encode_record({"n": 1}))
+    {'n': 1}
+    """
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    body = text.encode(errors="surrogatepass")
+    return b'{"sha256":"%s","record":%s}\n' % (digest_of(body, SEAL_BYTES).encode(), body)
+
+
+def decode_record(content: bytes) -> dict[str, Any]:
+    """Return the values of `encode_record`; ValueError for bytes that it does not return."""
+    try:
+        record = dict(json.loads(content.decode(errors="surrogatepass"))["record"])
+        if encode_record(record) == content:
+            return record
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise ValueError("does not match its digest")
+
+
+def pack(about: str, members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return an archive of files with names.
+
+    Examples
+    --------
+    >>> unpack("x", pack("x", [("a", b"1")]))
+    {'a': b'1'}
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content)
+        archive.comment = bytes(SEAL_BYTES)
+    content = buffer.getvalue()[:-SEAL_BYTES]
+    return content + digest_of(about.encode() + content, SEAL_BYTES).encode()
+
+
+def unpack(about: str, content: bytes | None, *names: str) -> dict[str, bytes]:
+    """Return the files of `pack`, all or some; ValueError for another digest, or for none."""
+    if content is None:
+        raise ValueError("is missing")
+    seal = digest_of(about.encode() + content[:-SEAL_BYTES], SEAL_BYTES)
+    if seal.encode() != content[-SEAL_BYTES:]:
+        raise ValueError("does not match its digest")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > len(content):
+                raise ValueError("is larger inside than outside, which no scorecube writes")
+            return {name: archive.read(name) for name in names or archive.namelist()}
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"cannot be read: {error}") from None
+
+
+class Stored(NamedTuple):
+    """A result, by its archive: numbers of its turn and head, digest of its plan, scores."""
+
+    number: int
+    head: int
+    digest: str
+    version: str
+    folder: str
+
+    @property
+    def path(self) -> str:
+        """Path of its archive."""
+        name = f"{self.number:05d}-{self.head:05d}-{self.digest}-{self.version}.zarr.zip"
+        return f"{self.folder}/{name}"
+
+    @property
+    def about(self) -> str:
+        """What its archive is about; where it was merged from another study, the numbers differ."""
+        return f"{self.folder}/{self.digest}-{self.version}"
+
+
+def archives_in(place: Place, folder: str) -> list[Stored]:
+    """Return the results of an analysis, latest last; one that was stored twice is there twice."""
+    matches = filter(None, map(RESULT.fullmatch, place.children(folder)))
+    return sorted(
+        Stored(int(match[1]), int(match[2]), match[3], match[4], folder) for match in matches
+    )
+
+
+def results_in(place: Place, folder: str) -> list[Stored]:
+    """Return the results of an analysis, latest last."""
+    return sorted({stored.digest: stored for stored in archives_in(place, folder)}.values())
+
+
+def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
+    """Write the archive of a result."""
+    from scorecube.storage.codec import encode
+
+    place.write(stored.path, pack(stored.about, encode(values)))
+
+
+def read_result(place: Place, stored: Stored) -> xr.Dataset:
+    """Return a result (CorruptStudy if it is damaged)."""
+    from scorecube.storage.codec import decode
+
+    try:
+        return decode(unpack(stored.about, place.read(stored.path)))
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise place.corrupt(stored.path, error) from None
+
+
+def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
+    """Return the attributes of a result, without its arrays (CorruptStudy if it is damaged)."""
+    try:
+        content = unpack(stored.about, place.read(stored.path), METADATA)[METADATA]
+        attributes: dict[str, Any] = json.loads(content)["attributes"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise place.corrupt(stored.path, error) from None
+    attributes.pop("coordinates", None)
+    return attributes
+
+
+class BlockStore:
+    """Blocks of one piece of work (see `Plan.work_digest`); workers may have copies."""
+
+    def __init__(self, place: Place, path: str, work: str) -> None:
+        self._place, self._path, self._work = place, path, work
+
+    def intervals(self) -> list[Interval]:
+        """Return the units of all recorded blocks; contents are not read."""
+        matches = map(BLOCK.fullmatch, self._place.children(self._path))
+        return [(int(match[1]), int(match[2])) for match in matches if match is not None]
+
+    def record(self, start: int, stop: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Record the outputs of the units start .. stop-1."""
+        members = ((f"{name}.npy", _encode(array)) for name, array in arrays.items())
+        self._place.write(self._key(start, stop), pack(self._about(start, stop), members))
+
+    def _about(self, start: int, stop: int) -> str:
+        return f"{self._work}/{start}-{stop}"
+
+    def _key(self, start: int, stop: int) -> str:
+        return f"{self._path}/{start:09d}-{stop:09d}.npz"
+
+    def length(self, proposed: int) -> int:
+        """Return the length of blocks that was fixed; the proposed one is, if none was before."""
+        path = f"{self._path}/length.json"
+        if self._place.create(path, encode_record({"length": proposed})):
+            return proposed
+        try:
+            return max(1, int(decode_record(self._place.read(path) or b"")["length"]))
+        except (ValueError, KeyError, TypeError):
+            return proposed
+
+    def sight(self) -> list[str]:
+        """Return what every process that sees the study sees: the heads of the collection."""
+        children = self._place.children(self._path.partition("/")[0])
+        return [name for name in children if name.startswith("head.")]
+
+    def is_seen(self, sight: list[str]) -> bool:
+        """Return whether this process sees the study that has such a `sight`."""
+        return self.sight() == sight
+
+    def read(self, start: int, stop: int) -> Arrays | None:
+        """Return the outputs of a block; None if it is damaged, or of other work."""
+        try:
+            files = unpack(self._about(start, stop), self._place.read(self._key(start, stop)))
+            return {name.removesuffix(".npy"): _decode(file) for name, file in files.items()}
+        except (ValueError, MemoryError):
+            return None
+
+    def valid_blocks(
+        self, outputs: Iterable[str], n_units: int
+    ) -> Iterator[tuple[Interval, Arrays]]:
+        """Yield disjoint, undamaged blocks with these outputs among the first units."""
+        expected = set(outputs)
+        for interval in select_disjoint(self.intervals(), n_units):
+            arrays = self.read(*interval)
+            if arrays is not None and expected == set(arrays):
+                yield interval, arrays
+
+    def find_damage(self) -> list[str]:
+        """Return one line for each block that is damaged."""
+        damaged = (interval for interval in self.intervals() if self.read(*interval) is None)
+        return [f"{self._key(*interval)}: does not match its digest" for interval in damaged]
+
+
+def _encode(array: np.ndarray[Any, Any]) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+    return file.getvalue()
+
+
+def _decode(content: bytes) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    return array
+
+
+def select_disjoint(intervals: Sequence[Interval], n_units: int) -> list[Interval]:
+    """Return disjoint intervals within the first `n_units` units, preferring long ones."""
+    chosen, position = list[Interval](), 0
+    for start, stop in sorted(intervals, key=lambda interval: (interval[0], -interval[1])):
+        if start >= position and start < stop <= n_units:
+            chosen.append((start, stop))
+            position = stop
+    return chosen
+
+
+def gaps(intervals: Sequence[Interval], n_units: int, length: int) -> list[Interval]:
+    """Return intervals that cover what sorted, disjoint ones leave, cut at multiples of a length.
+
+    Examples
+    --------
+    >>> gaps([(0, 10), (20, 30)], 35, 8)
+    [(10, 16), (16, 20), (30, 32), (32, 35)]
+    """
+    edges = [0, *(edge for interval in intervals for edge in interval), n_units]
+    return [
+        (max(start, cut), min(stop, cut + length))
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        for cut in range(start // length * length, stop, length)
+        if start < stop
+    ]

@@ -15,23 +15,13 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.errors import BadPlan
-from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
+from scorecube.statistics.rank_sets import competition_ranks, groups_in_order
 from tests.oracles.step_down import groups
-
-
-def cube_of(path: Path) -> xr.Dataset:
-    """Return the scores of a matrix of topics by runs."""
-    frame = pd.read_csv(path)
-    frame.index = pd.Index([f"t{k:03d}" for k in range(len(frame))])
-    return sc.cube_from_scores({"AP": frame.T})
 
 
 def sets_of(result: xr.Dataset) -> list[tuple[int, int]]:
     low, high = (result[name].values.ravel().tolist() for name in ("rank_low", "rank_high"))
     return list(zip(low, high, strict=True))
-
-
-# From estimates
 
 
 def test_ten_equidistant_estimates_have_the_published_sets() -> None:
@@ -79,9 +69,6 @@ def test_impossible_estimates_are_refused(estimates: Any, covariance: Any) -> No
         sc.rank_sets(estimates, covariance)
 
 
-# Parts
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8))
 def test_ranks_count_larger_values(values: list[int]) -> None:
     expected = [1 + sum(other > value for other in values) for value in values]
@@ -102,18 +89,10 @@ def test_groups_are_those_of_the_oracle(n: int, data: st.DataObject) -> None:
     assert found == groups(list(order), {frozenset(pair) for pair in chosen})
 
 
-def test_limits_of_nothing_decided_are_all_ranks() -> None:
-    low, high = rank_limits([], [], 3)
-    assert (low.tolist(), high.tolist()) == ([1, 1, 1], [3, 3, 3])
-
-
-# Real collections
-
-
 @pytest.mark.data
 def test_trec_8_has_a_wide_set_of_the_best(data: Path) -> None:
     """INFERENCE D.2 has about 11 and 68 of 129 runs for a normal approximation; moderated max-T 7 and about 78."""
-    cube = cube_of(data / "adhoc8" / "ap.csv")
+    cube = sc.import_scores([data / "adhoc8" / "ap.csv"])
     result = sc.analyse(cube, sc.Leaderboard(), trials=10_000, seed=1)
     assert 5 <= int((result["rank_low"] == 1).sum()) <= 12
     assert 60 <= int((result["rank_low"] <= 10).sum()) <= 90

@@ -82,21 +82,6 @@ def test_options_that_are_given_win_on_the_command_line(
     assert "design, wcw" in refused.stderr
 
 
-def test_gains_are_chosen_where_there_are_several(tmp_path: Path, scorecube: Cli) -> None:
-    one = sc.testing.simulate_cube(n_runs=3, gains=("1:1:1",), seed=1)
-    two = sc.testing.simulate_cube(n_runs=3, gains=("1:1:1", "3:2:1"), seed=1)
-    study = tmp_path / "study.zarr"
-    for name, cube in (("one", one), ("two", two)):
-        sc.open_study(study, mode="a").add(name, cube=cube)
-    assert scorecube("swap", study, "--as", "sakai-2005", "--trials", "5").status == 0
-    found = {
-        name: sc.open_study(study)[name].result("swap")["gain"].values.tolist()
-        for name in ("one", "two")
-    }
-    assert found == {"one": ["1:1:1"], "two": ["3:2:1"]}
-    assert sc.analyse(one, preset="sakai-2005 swap", trials=5).sizes["gain"] == 1
-
-
 def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
     """Columns, order and digits of Sakai 2007, Tables 2 to 5, beside exact numbers."""
     swap = sc.analyse(cube, preset="sakai-2007 swap", trials=50)
@@ -122,15 +107,3 @@ def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
     assert taus.columns.tolist() == ["collection", "gain", "metric", "Q", "P+", "O", "RR"]
     assert taus.loc[1, "Q"] == "-"
     assert {*TABLES} == {"swap", "bootstrap", "correlate", "teams"}
-
-
-def test_latex_has_all_columns_of_a_paper(cube: xr.Dataset) -> None:
-    text = sc.latex(sc.analyse(cube, preset="sakai-2007 swap", trials=20))
-    heads = next(line for line in text.splitlines() if "(iv)" in line)
-    assert heads.count("&") == 5  # confidence, metric and the four
-
-
-@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
-def test_half_of_the_topics_is_a_size_of_all_samplings(cube: xr.Dataset, sampling: Any) -> None:
-    result = sc.analyse(cube, sc.Swap(sampling=sampling, size="half"), trials=5)
-    assert result["size"].values.tolist() == [25]

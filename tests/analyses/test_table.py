@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -15,7 +14,7 @@ from scorecube import names
 from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import cubes_of
-from scorecube.errors import BadInput, BadName, BadPlan
+from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 
 CHANCE = np.random.default_rng(2)
@@ -63,27 +62,6 @@ def test_collections_come_in_a_dict_a_tree_or_a_dim() -> None:
     assert cubes_of(CUBE).keys() == {""}
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (lambda cube: cube.rename(score="value"), "no variable 'score'; found value"),
-        (lambda cube: cube.rename(run="model"), "scores need the dims"),
-        (lambda cube: cube.astype("int64"), "score has dtype int64"),
-        (lambda cube: cube.isel(topic=[0, 0, 1]), "the topic '001' is repeated"),
-        (lambda cube: cube.expand_dims(fold=2), "scores need the dims"),
-    ],
-)
-def test_what_is_no_cube_is_refused(change: Callable[[Any], Any], text: str) -> None:
-    with pytest.raises(BadInput, match=text):
-        make_table(change(CUBE))
-
-
-@pytest.mark.parametrize("labels", [{"metrics": ["Q"]}, {"runs": ["x"]}])
-def test_labels_that_a_cube_does_not_have_are_refused(labels: Any) -> None:
-    with pytest.raises(BadName):
-        make_table(CUBE, **labels)
-
-
 def test_metrics_without_gains_have_one_cell() -> None:
     cube = xr.concat([CUBE, CUBE.assign_coords(gain=["1:1:1"])], "gain")
     cube["score"][{"metric": 1, "gain": 1}] *= 0.5
@@ -104,15 +82,6 @@ def test_repetitions_become_their_mean_on_each_topic() -> None:
     assert chosen.runs == ("b",)
     by_run = make_table(scores_of(values, system=("run", systems)), runs=["r1", "r2"])
     assert by_run.runs == ("r1", "r2")
-
-
-def test_a_repetition_without_a_score_leaves_a_gap() -> None:
-    values = CHANCE.random((4, 10))
-    values[1, 3] = np.nan
-    cube = scores_of(values, system=("run", ["a", "a", "b", "b"]))
-    with pytest.raises(BadPlan, match="missing"):
-        make_table(cube)
-    assert make_table(cube, missing="drop").n_topics == 9
 
 
 def test_gaps_are_refused_or_dropped_with_a_note() -> None:
@@ -222,13 +191,6 @@ def test_ranges_are_declared_by_the_cube_or_the_metric() -> None:
         make_table(scores_of(100 * values, "Recall@10"))
 
 
-def test_every_metric_of_ours_but_wrr_declares_a_range_that_holds_its_scores() -> None:
-    from scorecube.metrics import DEFINITIONS
-
-    unbounded = {name for name, definition in DEFINITIONS.items() if definition.range is None}
-    assert unbounded == {"WRR"}
-
-
 def test_the_grid_of_a_metric_does_not_depend_on_a_third_run() -> None:
     values = CHANCE.random((3, 25))
     cube = scores_of(values, "AP")
@@ -241,22 +203,6 @@ def test_direction_is_an_attribute_of_the_metric() -> None:
     assert make_table(cube).higher.tolist() == [True]
     turned = cube.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
     assert make_table(turned).higher.tolist() == [False]
-
-
-def test_effect_sizes_of_bags_are_those_of_topics() -> None:
-    """A bag's mean varies less than a topic's score, by a known factor."""
-    chance = np.random.default_rng(8)
-    scores = chance.beta(2, 3, (3, 6000)).round(3)
-    cube = sc.cube_from_scores({"m": pd.DataFrame(scores, index=["a", "b", "c"])})
-    differences = scores[0] - scores[1]
-    expected = differences.mean() / differences.std(ddof=1)
-    for analysis in (sc.MaxT(), sc.Paired()):
-        found = sc.table(sc.analyse(cube, analysis, trials=50, seed=1), "pairs").iloc[0]
-        assert (found["run_a"], found["run_b"]) == ("a", "b")
-        assert found["d_z"] == pytest.approx(expected, rel=0.1)
-        residual = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
-        spread = np.sqrt((residual**2).sum() / (2 * 5999))
-        assert found["effect_size"] == pytest.approx(differences.mean() / spread, rel=0.1)
 
 
 def test_a_selection_chooses_bags() -> None:

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -34,22 +33,6 @@ def test_kernels_call_each_other_and_have_defaults() -> None:
     assert scaled(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
     assert scaled_sum(np.arange(3)) == 9.0
     assert pickle.loads(pickle.dumps(scaled)) is scaled
-
-
-def test_a_kernel_is_compiled_once_for_each_combination_of_types() -> None:
-    kernel = jit.Kernel(scaled.py_func)  # type: ignore[attr-defined]
-    frozen = np.ones(2)
-    frozen.flags.writeable = False
-    for values in (np.ones(2), np.ones(5), np.ones((2, 2)), np.ones(9)[::2], np.float32(1), frozen):
-        kernel(values, 1.0)
-        kernel(values, 1.0)
-    assert len(kernel.dispatcher.signatures) == 5
-
-
-def test_what_users_compile_is_kept_where_they_keep_it() -> None:
-    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    jit.Kernel(scaled.py_func)(np.ones(2))  # type: ignore[attr-defined]
-    assert before == numba.config.CACHE_DIR  # type: ignore[attr-defined]
 
 
 def test_all_compiled_functions_are_in_the_folders_of_the_digest() -> None:

@@ -71,14 +71,6 @@ def test_the_mean_of_one_of_many_is_within_its_limits(n_runs: int, n: int, p: fl
     assert n_runs * missed <= 0.03
 
 
-def test_limits_never_leave_the_range() -> None:
-    for seed in range(50):
-        chance = np.random.default_rng(seed)
-        scores = np.where(chance.random(12) < 0.9, 1.0, chance.random(12))
-        low, high = mean_limits([of(scores)], (0, 1), 0.99)
-        assert 0 <= low < scores.mean() <= high <= 1
-
-
 def test_groups_have_the_cluster_robust_standard_error() -> None:
     sizes = CHANCE.integers(1, 9, 12)
     scores: list[Any] = [CHANCE.random(m) for m in sizes]
@@ -101,13 +93,6 @@ def test_units_that_differ_are_counted_beside_those_that_are_alike() -> None:
         _, found = guarded_estimates(rows, np.ones(n), width, binary=False)
         guarded = [guarded_estimate([of(row)], width, binary=False) for row in rows]
         assert found.error == pytest.approx([each.error for each in guarded])
-
-
-def test_one_topic_that_decides_is_not_hidden_by_tiny_scores() -> None:
-    """A broken run: scores below .001 on all topics but one, which may or may not be in the sample."""
-    scores = np.append(CHANCE.random(49) * 0.0009, 0.1)
-    low, high = mean_limits([of(scores)], (0.0, 1.0), 0.95)
-    assert (low, high) == pytest.approx((0.0, t_limits([*scores, 0.0, 1.0], 49)[1]))
 
 
 def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() -> None:

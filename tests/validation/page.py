@@ -22,7 +22,6 @@ SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("bags", LIMITS): "bags, all of these",
     ("groups", ("means",)): "groups: means",
     ("maxt", ("max-T",)): "max-T",
-    ("maxt", ("max-T, baseline",)): "max-T, baseline",
     ("groups", ("max-T",)): "groups: max-T",
     ("gate", ("false pass",)): "gate passes the margin",
     ("gate", ("false pass, all equal",)): "gate passes, all equal",
@@ -34,14 +33,11 @@ SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("gate", ("equivalent",)): "equivalent at the margin",
 }
 """Rows of the table by part and quantities."""
-UNNAMED = "not named"
-"""In the names of truths whose groups are not named: no method promises anything there."""
 
 
 def chosen(rows: Sequence[Row], part: str, quantities: tuple[str, ...]) -> list[Row]:
     """Return the rows behind a row of the table."""
-    found = [row for row in rows if row.part == part and row.quantity in quantities]
-    return [row for row in found if UNNAMED not in row.truth]
+    return [row for row in rows if row.part == part and row.quantity in quantities]
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -124,7 +124,7 @@ FIELDS: dict[str, Callable[[int], Truth]] = {
 
 
 def maxt() -> Cases:
-    """Family-wise error of tests of all pairs, and of all runs with one."""
+    """Family-wise error of tests of all pairs."""
     for (name, make), n in product(FIELDS.items(), (10, 25, 50)):
         yield model(name, n, partial(make, n), family_error)
     files = {name: REAL[name] for name in ("TREC-8 AP", "TREC-8 P@10", "TREC-7 RR")}
@@ -135,8 +135,6 @@ def maxt() -> Cases:
             yield drawn(f"{name}, moved to mean 0", n, moved, family_error)
         exchanged = partial(changed, truths.exchanged, file, 50, 20)
         yield drawn(f"{name}, exchanged", 50, exchanged, family_error)
-    for (name, make), n in product(list(FIELDS.items())[:4], (25, 50)):
-        yield model(name, n, partial(make, n), rates.against_baseline)
 
 
 def of_sizes(make: Callable[[int, int], Truth], sizes: Sequence[int]) -> list[Truth]:
@@ -222,11 +220,6 @@ def gate() -> Cases:
         yield Case(f"{name}, {kind}", POPULATION, n, partial(make, REAL[name], n), gates, 200)
 
 
-def without_names(make: Callable[[], Truth]) -> Truth:
-    """Return a truth whose topic groups are not named."""
-    return truths.unnamed(make())
-
-
 def groups() -> Cases:
     """Topics in groups: half of them of one topic, half of nine."""
     laws = {"normal": normal(), "0/1 of .8": binary(0.8), "84 % zeros": ZEROS}
@@ -237,8 +230,6 @@ def groups() -> Cases:
     for n, (equal, measure) in product((10, 25), ((False, rates.means), (True, family_error))):
         likely = partial(changed, truths.grouped_population, ROBUST, n, 12, 5, equal)
         yield drawn("Robust 2004 AP, grouped by likeness", n, likely, measure)
-        unnamed = partial(without_names, likely)
-        yield drawn("the same, groups not named", n, unnamed, measure)
     for n, gained in product((25, 100), (0.0, 0.05)):
         pair = partial(changes, 0.05, gained, 1.0, truths.unequal_sizes(n))
         yield model(f"0/1, 5% of groups lost, {gained:.0%} gained", n, pair, gates)

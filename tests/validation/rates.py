@@ -12,7 +12,6 @@ import numpy as np
 import scorecube as sc
 from scorecube.analyses.table import make_table
 from scorecube.statistics.intervals import few_differ, mean_limits
-from scorecube.statistics.multiple_testing import adjusted
 from scorecube.workflow.api import analyse
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
 
@@ -131,30 +130,12 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
     """Return whether any pair with equal means is significant."""
     parts = []
     for cube, drawn, of_trials in cubes(truth, number, seed):
-        tests = {"max-T": sc.MaxT(alphas=(ALPHA,)), "Tukey": sc.Tukey(alphas=(ALPHA,))}
-        p = {
-            name: analyse(cube, test, trials=TRIALS, seed=of_trials)["p_value"].values[:, 0]
-            for name, test in tests.items()
-        }
-        single = analyse(cube, sc.Paired(tests=("t",), alphas=(ALPHA,)))["p_value"].values
-        p["Holm's t"] = np.array([adjusted(each.reshape(-1), "holm") for each in single])
+        found = analyse(cube, sc.MaxT(alphas=(ALPHA,)), trials=TRIALS, seed=of_trials)
+        p = found["p_value"].values[:, 0]
         first, second = np.triu_indices(len(drawn[0].means), 1)
         apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
-        found = {name: values < ALPHA for name, values in p.items()}
-        parts.append(
-            {name: each[:, apart < EQUAL_MEANS].any(axis=1) for name, each in found.items()}
-        )
+        parts.append({"max-T": (p[:, apart < EQUAL_MEANS] < ALPHA).any(axis=1)})
     return chained(parts)
-
-
-def against_baseline(truth: Truth, number: int, seed: int) -> Values:
-    """Return whether max-T finds any run to differ from the first one, whose mean all have."""
-    found = []
-    for cube, _, of_trials in cubes(truth, number, seed):
-        test = sc.MaxT(alphas=(ALPHA,), baseline="r000")
-        p = analyse(cube, test, trials=TRIALS, seed=of_trials)["p_value"].values[:, 0]
-        found.append((p < ALPHA).any(axis=1))
-    return {"max-T, baseline": np.concatenate(found).astype(float)}
 
 
 def gates(pairs: Sequence[Truth], number: int, seed: int) -> Values:

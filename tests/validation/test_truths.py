@@ -31,15 +31,6 @@ def test_means_are_those_of_infinitely_many_topics(name: str) -> None:
     assert np.abs(errors.mean(axis=0) / errors.std(axis=0) * np.sqrt(300)).max() < 4.5
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_sample_is_a_function_of_seed_and_place(name: str) -> None:
-    """Whatever came before it."""
-    whole = list(samples(MODELS[name], 3, 5))
-    (again,) = samples(MODELS[name], 1, 5, start=2)
-    np.testing.assert_array_equal(whole[2].scores, again.scores)
-    assert not np.array_equal(whole[1].scores, again.scores)
-
-
 def test_scores_correlate_as_said() -> None:
     """Scores of two runs on a topic, of a run on two topics of a group, and of near copies."""
     law = truths.normal(0.0, 1.0)
@@ -59,16 +50,6 @@ def test_levelled_runs_have_one_mean_within_the_range() -> None:
     np.testing.assert_allclose(found.mean(axis=1), scores.mean(), atol=1e-9)
     assert (found.min() >= 0, found.max() <= 1) == (True, True)
     assert (np.argsort(found) == np.argsort(scores)).all()
-
-
-def test_runs_are_as_far_apart_as_the_populations_say() -> None:
-    """A population of made scores: its means are the truth, and groups come whole."""
-    scores = np.random.default_rng(1).integers(0, 11, (6, 40)) / 10
-    (drawn,) = samples(truths.population(scores, 5000), 1, 1)
-    np.testing.assert_allclose(drawn.scores.mean(axis=1), drawn.means, atol=0.03)
-    (grouped,) = samples(truths.grouped_population(scores, 7, 4), 1, 1)
-    assert grouped.scores.shape == (6, 28)
-    assert np.unique(grouped.groups).size == 7
 
 
 def test_the_worst_run_is_chosen_on_other_samples() -> None:

@@ -11,7 +11,7 @@ A truth is a function of a generator that returns a `Sample`. Cubes of many samp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,11 +80,6 @@ def cubes(truth: Truth, number: int, seed: int) -> Iterator[tuple[xr.Dataset, li
         first = drawn[0]
         cube = cube_of([each.scores for each in drawn], first.groups, first.ends)
         yield cube, drawn, seed + start
-
-
-def unnamed(truth: Truth) -> Truth:
-    """Return the samples of a truth without their topic groups."""
-    return lambda chance: replace(truth(chance), groups=None)
 
 
 # Populations: real collections.

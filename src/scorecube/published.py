@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.design_curves import CONDITIONS
+from scorecube.analyses.designs import CONDITIONS
 from scorecube.design.power import exact_noncentrality
 from scorecube.ingest.published import ntcir_clir
 from scorecube.metrics import gain_values, parse_metric

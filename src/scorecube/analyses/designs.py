@@ -1,11 +1,13 @@
-"""Topic set size design from the scores of a collection."""
+"""Topic set size design from the scores of a collection; curves of Sakai 2017."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 import xarray as xr
 
 from scorecube import names
@@ -14,26 +16,19 @@ from scorecube.analyses.table import make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable, read_variables
 from scorecube.design import topic_set_size, wcw
-from scorecube.design.parameters import QUANTITIES
+from scorecube.design.parameters import MOST_TOPICS, QUANTITIES
+from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 
 Missing = Literal["refuse", "drop"]
-RESIDUAL, ONE_WAY = "residual_variance", "one_way"
-ESTIMATES = {
-    "variance": ("variance of scores within systems (one-way)", within_system_variance),
-    RESIDUAL: (
-        "variance of scores left after systems and topics (two-way)",
-        lambda scores: components(scores)[-1],
-    ),
-}
-VARIANCES = read_variables(
-    "[metric gain]\n"
-    + "\n".join(
-        f"{name} | estimate | 1 | {meaning}\n{name} | limits:{name} | 1 | limit of the {meaning}"
-        for name, (meaning, _) in ESTIMATES.items()
-    )
-)
+VARIANCES = read_variables("""
+    [metric gain]
+    variance | estimate | 1 | variance of scores within systems (one-way)
+    variance | limits:variance | 1 | limit of the variance of scores within systems (one-way)
+    residual_variance | estimate | 1 | variance left after systems and topics (two-way)
+    residual_variance | limits:residual_variance | 1 | limit of the variance left (two-way)
+""")
 """Of `variances`."""
 TOPIC_LIMITS = read_variables("topics | limits:topics | topics | limit of the number of topics")
 VARIABLES = (
@@ -44,6 +39,17 @@ VARIABLES = (
 FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
+POINTS = 120
+"""Of a curve."""
+FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
+CONDITIONS = {
+    "a": (0.05, 0.20, 10),
+    "b": (0.05, 0.10, 5),
+    "c": (0.01, 0.20, 18),
+    "d": (0.01, 0.10, 10),
+}
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
+EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 
 
 def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
@@ -77,7 +83,10 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     table = make_table(cube, missing=missing, bags=False)
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
-    for name, (_, estimate) in ESTIMATES.items():
+    for name, estimate in (
+        ("variance", within_system_variance),
+        ("residual_variance", lambda scores: components(scores)[-1]),
+    ):
         values[name], *left_out = of_scores(table, estimate)
         ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
         values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
@@ -93,32 +102,21 @@ def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> x
     cube, missing: As of `variances`.
     settings: Of `topic_set_size`.
     Returns sizes: As of `topic_set_size` by the residual variance, with jackknife limits over
-        topics. Variables that begin with ``one_way_`` are the papers' numbers: systems that have
-        topics of their own, by the variance within systems.
+        topics; missing where the variance is.
     """
-    found = variances(cube, missing)
-    result = _sizes_with_limits(found, RESIDUAL, settings | {"paired": True})
-    papers = _sizes_with_limits(found, "variance", settings).reset_coords("variance")
-    for name, array in papers.items():
-        meaning = f"{array.attrs['long_name']}, systems with topics of their own"
-        result[f"{ONE_WAY}_{name}"] = array.dims, array.values, array.attrs | {"long_name": meaning}
-    notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
-    return result.assign_attrs(found.attrs | {"notes": notes})
-
-
-def _sizes_with_limits(found: xr.Dataset, name: str, settings: dict[str, Any]) -> xr.Dataset:
-    """Return the sizes for a variance and for its limits; missing where the variance is."""
-    parts = []
+    found, parts = variances(cube, missing), []
     for end in ("", "_low", "_high"):
-        variance = found[f"{name}{end}"].reset_coords(drop=True)
+        variance = found[f"residual_variance{end}"].reset_coords(drop=True)
         known = variance.notnull()
-        sizes = topic_set_size(variance.where(known, 1.0), **settings)
+        sizes = topic_set_size(variance.where(known, 1.0), paired=True, **settings)
         if not known.all():
-            attrs = sizes["variance"].attrs
-            sizes = sizes.where(known).assign_coords(variance=variance.assign_attrs(attrs))
+            variance = variance.assign_attrs(sizes["variance"].attrs)
+            sizes = sizes.where(known).assign_coords(variance=variance)
         parts.append(sizes)
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
-    return schema.annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
+    result = schema.annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
+    notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
+    return result.assign_attrs(found.attrs | {"notes": notes})
 
 
 def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
@@ -147,3 +145,64 @@ def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any)
         metrics = ", ".join(found[names.METRIC].values[unknown])
         raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
     return wcw(found["variance"], **settings).assign_attrs(found.attrs)
+
+
+def noncentralities(systems: Sequence[int]) -> xr.Dataset:
+    """Return noncentralities by number of systems, and 4 z^2 (Sakai 2017, Figure 1).
+
+    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the
+    approximation at `CONDITIONS`.
+    """
+    m = np.array(list(systems), float)
+    alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
+    alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
+    levels = np.array([0.01, 0.05])
+    values = {
+        "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
+        "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
+        "four_z_squared": ("alpha", four_z_squared(levels)),
+        "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
+    }
+    return xr.Dataset(values, {"systems": m, "alpha": levels, "condition": list(CONDITIONS)})
+
+
+def four_z_squared(alpha: Any) -> Any:
+    """Return 4 z^2 of a two-sided alpha, e.g. 15.366 for 0.05."""
+    return np.asarray(4.0 * scipy.special.ndtri(np.asarray(alpha) / 2.0) ** 2)
+
+
+def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
+    """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
+
+    variances: Within-system variances.
+    mode: Of the analysis of variance.
+    """
+    difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
+    sizes = {
+        "interval_topics": topic_set_size(variances, width=difference, method="ci"),
+        "anova_topics": topic_set_size(variances, difference, mode=mode),
+    }
+    values = {
+        name: (("variance", "difference"), each["topics"].values) for name, each in sizes.items()
+    }
+    return xr.Dataset(values, {"variance": list(variances), "difference": difference})
+
+
+def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
+    """Return sizes with those for differences, or widths, around the required ones.
+
+    They are ``nearby`` and ``nearby_topics``, (..., point).
+
+    result: Of `topic_set_size`, at one gain setting.
+    along: Dim of the required differences or widths.
+    """
+    required, most = result[along], result["topics"].max(along)
+    below = xr.ones_like(most, float).where(most >= MOST_TOPICS / 4, 0.6)
+    low = float(required.min()) * below
+    high = (low * 1.01).clip(min=float(required.max()) * 1.6)
+    points = np.linspace(low.values, high.values, POINTS, axis=-1)
+    nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
+    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: nearby}
+    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)
+    return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)

@@ -179,7 +179,7 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
-    from scorecube.analyses.design_curves import EXTREME_VARIANCES
+    from scorecube.analyses.designs import EXTREME_VARIANCES
     from scorecube.report import design as pictures
     from scorecube.report.drawing import check_figure_path, drawn
 

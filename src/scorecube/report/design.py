@@ -10,15 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.design_curves import (
-    CONDITIONS,
-    EXTREME_VARIANCES,
-    FIVE_EIGHTY,
-    noncentralities,
-    tools_compared,
-    with_curves,
-)
-from scorecube.analyses.designs import VARIABLES, design_of_cube, page_design, widths_of_cube
+from scorecube.analyses import designs
 from scorecube.report.readable import is_known
 from scorecube.report.results import labelled
 from scorecube.report.tables import COLLECTION, Table
@@ -112,7 +104,7 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
-    for label, style, line in curves_of(with_curves(chosen, x), x):
+    for label, style, line in curves_of(designs.with_curves(chosen, x), x):
         required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
         axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
@@ -141,9 +133,9 @@ def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> 
     """
     from scorecube.report.drawing import COLOURS
 
-    curves, axes = noncentralities(systems), canvas.panel()
+    curves, axes = designs.noncentralities(systems), canvas.panel()
     m = curves["systems"]
-    for k, (alpha, beta) in enumerate(FIVE_EIGHTY):
+    for k, (alpha, beta) in enumerate(designs.FIVE_EIGHTY):
         at, label = curves.isel(risks=k), f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
         axes.plot(m, at["approximate"], color=COLOURS[k], linewidth=1.4, label=label)
         axes.plot(m, at["exact"], color=COLOURS[k], linewidth=0.8, linestyle=":")
@@ -151,7 +143,7 @@ def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> 
         axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
         words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
         axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **GREY)
-    for name, (alpha, _, number) in CONDITIONS.items():
+    for name, (alpha, _, number) in designs.CONDITIONS.items():
         height = float(curves["at_condition"].sel(condition=name))
         axes.plot([number], [height], marker="o", markersize=4, color="black")
         place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
@@ -162,7 +154,7 @@ def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> 
 
 
 def tool_curves(
-    canvas: Any, variances: Sequence[float] = EXTREME_VARIANCES, mode: str = "sakai"
+    canvas: Any, variances: Sequence[float] = designs.EXTREME_VARIANCES, mode: str = "sakai"
 ) -> None:
     """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
 
@@ -170,7 +162,7 @@ def tool_curves(
     """
     from scorecube.report.drawing import COLOURS, plain_log_labels
 
-    curves = tools_compared(variances, mode)
+    curves = designs.tools_compared(variances, mode)
     styles: dict[str, Any] = {
         "interval_topics": {"linewidth": 2.4, "alpha": 0.5, "label": "CI"},
         "anova_topics": {"linewidth": 1.0, "linestyle": "--", "label": f"ANOVA, {mode}"},
@@ -195,7 +187,7 @@ DESIGN = View(
             "",
             "",
             make=sizes,
-            variables=VARIABLES,
+            variables=designs.VARIABLES,
             brief="metric=label difference=min_diff width topics_needed=topics~ have=n_topics "
             "expected_width systems variance alpha power",
         )
@@ -208,8 +200,8 @@ DESIGN = View(
     answers={TOPICS: answers},
     title=title,
     figure=size_curves,
-    compute=lambda cube: design_of_cube(cube, "drop"),
-    page_result=page_design,
+    compute=lambda cube: designs.design_of_cube(cube, "drop"),
+    page_result=designs.page_design,
 )
 WCW = View(
     name="wcw",
@@ -219,11 +211,11 @@ WCW = View(
             "",
             "",
             make=widths,
-            variables=VARIABLES,
+            variables=designs.VARIABLES,
             brief="metric=label route topics width variance systems alpha",
         )
     },
     figure=width_curves,
-    compute=widths_of_cube,
+    compute=designs.widths_of_cube,
 )
 VIEWS = {"design": DESIGN, "wcw": WCW}

@@ -13,7 +13,7 @@ page's table; a part writes its own rows. With ``--samples`` rows are only print
 |---|---|
 | ranks | all of the following: |
 | means, leader, sets | limits of means, of whichever run leads, and rank sets (`leaderboard`) |
-| maxt | any pair significant though none differs: max-T, Tukey, Holm's t tests |
+| maxt | any pair significant though none differs (`maxt`) |
 | board | the same of weighted means over collections |
 | gate | false verdicts, limits of differences, false equivalence |
 | groups, bags | all of these where topics come in groups, or are put into bags |

@@ -7,12 +7,10 @@ References: Kish 1965, "Survey sampling", section 5.4 (ratios of sums over clust
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BATCHES = 20
-"""Batches of trials: trial t belongs to batch t % 20."""
-FEW = 5
-"""Batches with an event below which their variance is too poor an estimate."""
+FloatArray, IntArray = NDArray[np.float64], NDArray[np.int64]
+BATCHES, FEW = 20, 5
+"""Batches of trials (trial t belongs to batch t % 20), and those with an event below which their
+variance is too poor an estimate."""
 
 
 def rate_limits(

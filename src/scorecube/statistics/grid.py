@@ -29,15 +29,7 @@ LEAST_SPREAD = 100
 
 
 class Grid(NamedTuple):
-    """The grid of one metric under one gain setting.
-
-    low, high: Scores of 0 and of 2,520,000 units.
-
-    Examples
-    --------
-    >>> Grid(0.0, 1.0).to_units(np.array([0.5, 0.1234, 1 / 3])).tolist()
-    [1260000.0, 310968.0, 840000.0]
-    """
+    """The grid of one metric under one gain setting: scores of 0 and of 2,520,000 units."""
 
     low: float
     high: float
@@ -53,11 +45,9 @@ class Grid(NamedTuple):
 
 
 def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
-    """Return the grid of the scores of one metric under one gain setting.
+    """Return the grid of scores; BadInput outside the range, or too close to each other for it.
 
-    scores: float64 of any shape, NaN for missing.
     declared: Least and greatest score that there can be; None if unknown.
-    Raises BadInput: Scores outside the declared range, or too close to each other for the grid.
     """
     grid = Grid(*(declared or tightest_range(scores)))
     check_range(scores, *grid)
@@ -88,8 +78,8 @@ def check_range(scores: FloatArray, low: float, high: float) -> None:
     room = EQUAL * (high - low)
     if least < low - room or most > high + room:
         raise BadInput(
-            f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g} of "
-            "the metric; declare another range, or import them under another name"
+            f"scores lie between {least:g} and {most:g}, outside the range {low:g} to {high:g}; "
+            "declare another range"
         )
 
 
@@ -97,7 +87,6 @@ def check_differences(scores: FloatArray, declared: Range | None = None) -> None
     """Refuse runs that differ, but on no unit by 100 units of the grid, with a BadInput.
 
     scores: float64 (run, unit). Differences that may come of rounding are none.
-    declared: As of `make_grid`.
     """
     grid = Grid(*(declared or (float(scores.min()), float(scores.max()))))
     apart = float(np.ptp(scores, axis=0).max())

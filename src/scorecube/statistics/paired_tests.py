@@ -19,8 +19,6 @@ def classical_p_values(test: str, differences: Array) -> Array:
     """
     p, unequal = np.ones(len(differences)), differences.any(axis=1)
     rows = differences[unequal]
-    if not len(rows):
-        return p
     if test == "sign":
         ahead, behind = (rows > 0).sum(axis=1), (rows < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5)
@@ -28,11 +26,10 @@ def classical_p_values(test: str, differences: Array) -> Array:
     elif test == "wilcoxon":
         p[unequal] = signed_rank_p_values(rows)
     else:
-        varying = np.ptp(rows, axis=1) > 0
-        found = np.zeros(len(rows))  # t of a constant difference is infinite
+        p[unequal] = 0.0  # t of a constant difference is infinite
+        varying = np.ptp(differences, axis=1) > 0
         if varying.any():
-            found[varying] = scipy.stats.ttest_1samp(rows[varying], 0.0, axis=1).pvalue
-        p[unequal] = found
+            p[varying] = scipy.stats.ttest_1samp(differences[varying], 0.0, axis=1).pvalue
     return p
 
 

@@ -43,12 +43,8 @@ def mean_squares(scores: FloatArray) -> FloatArray:
     of_topic = scores.mean(axis=-2, keepdims=True) - grand
     rest = scores - grand - of_system - of_topic
     parts = (n, of_system, p - 1), (p, of_topic, n - 1), (1, rest, (p - 1) * (n - 1))
-    return np.stack(
-        [
-            times * (part**2).sum(axis=(-2, -1)) / (freedom or np.nan)
-            for times, part, freedom in parts
-        ]
-    )
+    sums = [times * (part**2).sum(axis=(-2, -1)) for times, part, _ in parts]
+    return np.stack([total / (part[2] or np.nan) for total, part in zip(sums, parts, strict=True)])
 
 
 def components(scores: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What is imported from where, and where clusters of one machine listen."""
+"""What is imported from where."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from scorecube.execute.clusters import open_executor
@@ -15,17 +14,6 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 
 FILES = Path(__file__).parents[1] / "cluster"
-
-
-def addresses() -> set[str]:
-    """Return where this process and those below it listen."""
-    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    return {
-        each.laddr.ip
-        for process in processes
-        for each in process.net_connections("inet")
-        if each.status == psutil.CONN_LISTEN
-    }
 
 
 @pytest.mark.process
@@ -66,18 +54,3 @@ def test_programs_import_nothing_from_the_current_directory(tmp_path: Path) -> N
         )
         assert ended.returncode == 0, ended.stderr
     assert not (tmp_path / "trace").exists()
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("encrypted", [False, True])
-def test_clusters_of_one_machine_listen_on_loopback(encrypted: bool) -> None:
-    before = addresses()
-    assert before <= {"127.0.0.1"}
-    options = {"protocol": "tls://", "security": True} if encrypted else {}
-    file = {"class": "distributed.LocalCluster", "options": {"n_workers": 1, **options}}
-    with open_executor(file) as executor:
-        assert addresses() == before | {"127.0.0.1"}
-        assert executor.client is not None
-        assert executor.client.scheduler_info()["address"].startswith(
-            "tls://" if encrypted else "tcp://"
-        )

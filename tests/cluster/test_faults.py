@@ -159,18 +159,6 @@ def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatc
         pass
 
 
-def test_a_cluster_without_workers_is_reported_in_one_message(small: xr.Dataset) -> None:
-    patience = {"DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "1s"}
-    with (
-        bare_scheduler(**patience) as (_, address),
-        open_client(None, address) as client,
-        pytest.raises(
-            ClusterFailed, match=f"{address} had no worker for 1 s. Recorded blocks are kept"
-        ),
-    ):
-        analyse(small, Swap(), client=client, **HOW)
-
-
 def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
     from distributed.core import Status
     from distributed.scheduler import KilledWorker, WorkerState

@@ -18,7 +18,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.collection.selection import select
-from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, SweepFailed
+from scorecube.errors import BadPlan, ClusterFailed, StoreFailed
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep as module
@@ -151,22 +151,6 @@ def test_impossible_sweeps_are_refused(cubes: Cubes, entries: Any, message: str)
         sc.sweep(entries, cubes)
 
 
-def test_a_failure_is_raised_after_the_others_are_done(
-    cubes: Cubes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError("broken on purpose")
-
-    study = study_of(tmp_path / "s.zarr", cubes)
-    with monkeypatch.context() as context:
-        context.setattr(sc.Tukey, "block", broken)
-        with pytest.raises(SweepFailed, match="b1: tukey: ZeroDivisionError: broken on purpose"):
-            sc.sweep(ENTRIES, study)
-    assert study["b2"].contents()["results"] == {"bootstrap": 1, "swap": 1}
-    sc.sweep(ENTRIES, study)
-    assert study["b2"].contents()["results"] == {"bootstrap": 1, "swap": 1, "tukey": 1}
-
-
 # Sweep files
 
 
@@ -190,26 +174,20 @@ def test_a_repeated_sweep_reads_no_scores(
     xr.testing.assert_identical(again["c00", "tukey"], first["c00", "tukey"])
 
 
-def test_impossible_analyses_are_left_out(scorecube: Cli, tmp_path: Path) -> None:
-    file = write_matrices(tmp_path, 3)
-    (tmp_path / "m/c01.csv").write_text("topic,x,y\n1,0.5,0.25\n2,0.25,0.5\n")
-    stderr = scorecube("sweep", file).succeeded().stderr
-    assert "left out: swap of c01: " in stderr
-    assert "5 new results" in stderr
-
-
 def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
     file = write_matrices(tmp_path, 4)
-    broken = tmp_path / "m/c01.csv"
+    broken, small = tmp_path / "m/c01.csv", tmp_path / "m/c02.csv"
+    small.write_text("topic,x,y\n1,0.5,0.25\n2,0.25,0.5\n")
     whole = broken.read_text()
     broken.write_text("topic,x\n1,abc\n")
     outcome = scorecube("sweep", file)
     assert outcome.status == 1
-    assert "6 new results" in outcome.stderr
+    assert "left out: swap of c02: " in outcome.stderr
+    assert "5 new results" in outcome.stderr
     assert f"  c01: reading: {broken}:2: score 'abc'" in outcome.stderr.splitlines()[-1]
     assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
     broken.write_text(whole)
-    assert "2 new results, 6 stored before" in scorecube("sweep", file).succeeded().stderr
+    assert "2 new results, 5 stored before" in scorecube("sweep", file).succeeded().stderr
 
 
 @pytest.mark.parametrize("error", [StoreFailed("the disk is full"), ClusterFailed("no scheduler")])
@@ -224,40 +202,27 @@ def test_what_would_meet_all_ends_the_sweep(
     assert (outcome.status, outcome.stderr) == (1, f"error: {error}\n")
 
 
-# Sources
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """A sweep of one file of scores."""
-    (tmp_path / "c.csv").write_text("topic,a,b,c\n1,0.5,0.25,0.1\n2,0.75,0.5,0.3\n3,0.1,0.2,0.9\n")
-    (tmp_path / "sweep.toml").write_text(
-        'study = "out.zarr"\ntrials = 20\n[[collection]]\nname = "c"\nscores = "c.csv"\n'
-        '[[analysis]]\nname = "tukey"\n'
-    )
-    return tmp_path / "sweep.toml"
-
-
-def test_changed_scores_are_refused_or_replaced(scorecube: Cli, source: Path) -> None:
-    scorecube("sweep", source).succeeded()
-    file = source.parent / "c.csv"
-    status = file.stat()
-    file.write_text(file.read_text().replace("0.75", "0.85"))
+def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) -> None:
+    sweep = write_matrices(tmp_path, 1)
+    scorecube("sweep", sweep).succeeded()
+    file = tmp_path / "m/c00.csv"
+    status, text = file.stat(), file.read_text()
+    file.write_text(text[:-2] + ("1" if text[-2] == "0" else "0") + "\n")
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
-    refused = scorecube("sweep", source)
+    refused = scorecube("sweep", sweep)
     assert refused.status == 1
     assert "holds other scores" in refused.stderr
-    scorecube("sweep", source, "--replace").succeeded()
-    cube = sc.open_study(source.parent / "out.zarr")["c"].cube
-    assert cube.score.sel(run="a", topic="2").item() == 0.85
+    scorecube("sweep", sweep, "--replace").succeeded()
+    cube = sc.open_study(tmp_path / "study.zarr")["c00"].cube
+    assert float(file.read_text()[-7:-1]) in cube.score.sel(topic="23").values
     os.utime(file)  # touched, and the same
-    assert "0 new results, 1 stored before" in scorecube("sweep", source).succeeded().stderr
+    assert "0 new results, 2 stored before" in scorecube("sweep", sweep).succeeded().stderr
 
 
 # Parts
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", "1/0", "-1/3", "1/3/5", " 1/3", "²/3", ""])  # fmt: skip
+@pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", " 1/3", "²/3", ""])
 def test_bad_parts_are_refused(text: str) -> None:
     with pytest.raises(BadPlan, match="expected K/N such as 3/100"):
         share(["a"], text)

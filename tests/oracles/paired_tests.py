@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -25,24 +24,10 @@ Square = Fraction | float | None
 """t^2: exact, infinite, or None for 0 / 0."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What all trials say about one pair of runs."""
-
-    count: int
-    """Trials at least as extreme as what was observed."""
-    kth: list[Fraction]
-    """|difference of means| in the trial with the K-th largest statistic, for each K."""
-    undefined: int = 0
-    infinite: int = 0
-
-
 def as_integers(scores: Scores) -> tuple[list[list[int]], int]:
     """Return the scores as multiples of 1 / (a common denominator), and that denominator."""
-    denominator = math.lcm(*(score.denominator for row in scores for score in row))
-    return [
-        [score.numerator * (denominator // score.denominator) for score in row] for row in scores
-    ], denominator
+    common = math.lcm(*(score.denominator for row in scores for score in row))
+    return [[int(score * common) for score in row] for row in scores], common
 
 
 def square_of(values: Sequence[int], total: int, squares: int) -> Square:
@@ -67,19 +52,19 @@ def kth_largest(statistics: Sequence[Square], differences: Sequence[int], rank: 
 
 
 def by_bootstrap(
-    x: Sequence[int], y: Sequence[int], denominator: int, samples: Sequence[Sequence[int]], ranks: Sequence[int],
-) -> Outcome:  # fmt: skip
+    x: Sequence[int], y: Sequence[int], unit: Fraction, samples: Whole, ranks: Sequence[int]
+) -> tuple[int, list[Fraction]]:
     """Test one pair on given samples of topic positions (S1 Figures 5 and 7).
 
     w = z - mean z is kept n times too large, so that it is of integers. Of degenerate trials: infinite t* counts;
-    0 / 0 is t* := 0.
+    0 / 0 is t* := 0. Returned are the trials that are at least as extreme as what was observed, and the |difference of
+    means| in the trial with the K-th largest statistic, for each K.
     """
     n = len(x)
     z = [a - b for a, b in zip(x, y, strict=True)]
     w = [n * value - sum(z) for value in z]
     w_squared = [value * value for value in w]
     sums = [sum(map(w.__getitem__, sample)) for sample in samples]
-    unit = Fraction(1, denominator * n * n)
     observed = square_of(z, sum(z), sum(value * value for value in z))
     statistics = [
         square_of(sample, total, sum(map(w_squared.__getitem__, sample)))
@@ -87,24 +72,15 @@ def by_bootstrap(
     ]
     # Identical runs have no t: ASL := 1. A constant difference has an infinite t, and all its trials are 0 / 0.
     reached = [observed is None or (0 if each is None else each) >= observed for each in statistics]
-    return Outcome(
-        sum(reached), [kth_largest(statistics, sums, rank) * unit for rank in ranks],
-        sum(each is None for each in statistics), sum(each is not None and math.isinf(each) for each in statistics),
-    )  # fmt: skip
+    kth = [kth_largest(statistics, sums, rank) * unit / (n * n) for rank in ranks]
+    return sum(reached), kth
 
 
-def by_signs(
-    x: Sequence[int], y: Sequence[int], denominator: int, signs: Sequence[Sequence[int]], ranks: Sequence[int],
-) -> Outcome:  # fmt: skip
-    """Test one pair with given signs of its per-topic differences (F)."""
+def by_signs(x: Sequence[int], y: Sequence[int], signs: Whole) -> int:
+    """Count the given signs of per-topic differences that make the sum of them at least as large (F)."""
     z = [a - b for a, b in zip(x, y, strict=True)]
     sums = [abs(sum(sign * value for sign, value in zip(row, z, strict=True))) for row in signs]
-    edge = abs(sum(z))
-    unit = Fraction(1, denominator * len(z))
-    return Outcome(
-        sum(total >= edge for total in sums),
-        [heapq.nlargest(rank, sums)[-1] * unit for rank in ranks],
-    )
+    return sum(total >= abs(sum(z)) for total in sums)
 
 
 def tukey_counts(
@@ -128,11 +104,6 @@ def tukey_counts(
 def rank_of_level(alpha: str, trials: int) -> int:
     """Return K = ceil(alpha B), at least 1 (S1 Figure 7), from the printed alpha."""
     return max(1, math.ceil(Fraction(alpha) * trials))
-
-
-def p_value(count: int, trials: int, *, plus_one: bool = False) -> Fraction:
-    """Return count / B or (count + 1) / (B + 1)."""
-    return Fraction(count + plus_one, trials + plus_one)
 
 
 def run_positions(result: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -152,31 +152,6 @@ def test_statistics_are_those_of_the_files(
     assert row == sizes | per_level
 
 
-def test_means_are_those_of_the_cells(scorecube: Cli, finished_study: Path) -> None:
-    keys = ["metric", "gain", "run"]
-    cells = pd.DataFrame(records(scorecube, finished_study, "scores", "--table", "cells"))
-    means = pd.DataFrame(records(scorecube, finished_study, "scores")).set_index(keys)
-    np.testing.assert_allclose(
-        means["mean"], cells.groupby(keys)["score"].mean()[means.index], rtol=1e-12
-    )
-    assert set(means["n_topics"]) == {8}
-    assert means["team"].xs("run4", level="run").unique().tolist() == ["team1"]
-
-
-def test_rates_count_every_pair_once_a_trial(scorecube: Cli, finished_study: Path) -> None:
-    rates = pd.DataFrame(records(scorecube, finished_study, "swap", "--table", "rates"))
-    for _, cell in rates.groupby(["metric", "gain"]):
-        assert cell["bin"].tolist() == list(range(len(cell)))
-        assert cell["lower"].tolist() == [k / 100 for k in range(len(cell))]
-        assert cell["count"].sum() == 5 * 15
-    empty = rates["count"] == 0
-    assert empty.any()
-    assert (rates["swap_rate"].isna() == empty).all()
-    filled = rates[~empty]
-    np.testing.assert_allclose(filled["swap_rate"], filled["swaps"] / filled["count"])
-    assert filled["swap_rate"].between(filled["swap_rate_low"], filled["swap_rate_high"]).all()
-
-
 def options_of(scorecube: Cli, *command: str) -> set[str]:
     return set(
         re.findall(r"(?<![\w-])--[a-z][a-z-]*", scorecube(*command, "--help").succeeded().stdout)
@@ -244,46 +219,6 @@ def metrics_of(scorecube: Cli, study: Path) -> list[str]:
     (facts,) = json.loads(said)["collections"]
     found: list[str] = facts["metrics"]
     return found
-
-
-@pytest.mark.parametrize("sampling", ["disjoint", "replacement", "independent"])
-@pytest.mark.parametrize("rule", ["s0", "s1"])
-def test_swap_takes_the_words_of_the_contract(
-    scorecube: Cli, study: Path, sampling: str, rule: str
-) -> None:
-    chosen = "--metrics nDCG@10,AP --gains auto --runs run1,run2,run3 --topics 001,003,005,007"
-    how = f"--sampling {sampling} --rule {rule} --size 2 --trials 5 --confidence 0.7 --seed 3"
-    scorecube("swap", study, "--collection", "small", *f"{chosen} {how}".split()).succeeded()
-    rows = records(scorecube, study, "swap", "--collection", "small")
-    assert {row["metric"] for row in rows} == {"AP", "nDCG@10"}
-    facts = {"gain": "auto", "sampling": sampling, "size": 2, "trials": 5, "confidence": 0.7}
-    assert all({key: row[key] for key in facts} == facts for row in rows)
-
-
-def test_a_metric_may_be_written_in_another_way(scorecube: Cli, study: Path, files: Files) -> None:
-    again = ["--metrics", "AP(rel=1),Q,nDCG @10", "--gains", "auto"]
-    scorecube("evaluate", study, "--name", "small", *files.options(), *again).succeeded()
-    assert metrics_of(scorecube, study) == ["AP", "Q", "nDCG@10"]
-
-
-def test_evaluate_adds_metrics_and_gains(scorecube: Cli, study: Path, files: Files) -> None:
-    before = {
-        (row["metric"], row["gain"], row["run"]): row["mean"]
-        for row in records(scorecube, study, "scores")
-    }
-    more = ["--metrics", "P@10", "--gains", "10:5:1"]
-    scorecube("evaluate", study, "--name", "small", *files.options(), *more).succeeded()
-    after = {
-        (row["metric"], row["gain"], row["run"]): row["mean"]
-        for row in records(scorecube, study, "scores")
-    }
-    assert {key: after[key] for key in before} == before
-    assert {key[:2] for key in after} == {
-        (metric, gain)
-        for metric in ("AP", "Q", "nDCG@10", "P@10")
-        for gain in ("auto", "1:1:1", "10:5:1")
-    }
-    assert all(value is not None for value in after.values())
 
 
 def test_imported_and_evaluated_scores_share_a_collection(

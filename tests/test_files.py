@@ -14,7 +14,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadOutput
-from scorecube.files import check_target, write_file
+from scorecube.files import write_file
 from scorecube.testing import simulate_cube
 
 if TYPE_CHECKING:
@@ -136,15 +136,6 @@ def test_paths_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     assert below(tmp_path) == {"file": b""}
 
 
-def test_a_read_only_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
-    # Root may write every file.
-    monkeypatch.setattr(os, "access", lambda file, mode: (file, mode) != (path, os.W_OK))
-    with pytest.raises(BadOutput, match="read-only"):
-        check_target(path)
-
-
 def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
     tmp_path: Path,
 ) -> None:
@@ -157,10 +148,6 @@ def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
     modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old")}
     assert modes == {"new": 0o640, "old": 0o604}
-
-
-def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
-    write_file(tmp_path / ("x" * 250), "fits")
 
 
 def test_every_file_outside_of_studies_is_written_here() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,13 +117,6 @@ def test_missing_scores_are_missing_everywhere(
     assert [(row["topic"], row["run"]) for row in found if row["score"] is None] == [("02", ODD[1])]
 
 
-def needs(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not installed")
-    return found
-
-
 def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> list[str]:
     asked = [(analysed_study, *each) for each in TABLE_NAMES] + [(odd_study, "scores", "means")]
     return [
@@ -171,35 +162,3 @@ def test_latex_tables_are_well_formed(
             row = line.removesuffix(r" \\")
             assert len(re.findall(r"(?<!\\)&", row)) == len(spec[1]) - 1
             assert not re.search(r"[\\_%#${}^~<>]", without_escapes(row)), row
-
-
-@pytest.mark.process
-@pytest.mark.slow
-def test_latex_compiles_every_table(
-    scorecube: Cli, analysed_study: Path, odd_study: Path, tmp_path: Path
-) -> None:
-    latex = needs("pdflatex")
-    if not subprocess.run(
-        [needs("kpsewhich"), "booktabs.sty"], capture_output=True, check=False
-    ).stdout:
-        pytest.skip("LaTeX has no booktabs package")
-    whole = [text.splitlines() for text in tables_in_latex(scorecube, analysed_study, odd_study)]
-    shown = ["\n".join([*lines[:-3][:60], *lines[-3:]]) for lines in whole]
-    pages = "\n\\clearpage\n".join(rf"\noindent\tiny {text}" for text in shown)
-    (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
-        + pages
-        + "\n\\end{document}\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [latex, "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    said = done.stdout.decode(errors="replace")
-    assert done.returncode == 0, said[-2000:]
-    assert "Missing character" not in said
-    assert (tmp_path / "t.pdf").stat().st_size > 1000

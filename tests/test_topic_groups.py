@@ -103,13 +103,6 @@ def test_equal_groups_are_analysed_as_their_means() -> None:
                 np.testing.assert_allclose(array.values, theirs[name].values, rtol=1e-9, atol=1e-12)
 
 
-def test_topics_of_their_own_are_no_groups() -> None:
-    cube = grouped().drop_vars("topic_group")
-    own = cube.assign_coords(topic_group=("topic", cube["topic"].values))
-    ours, theirs = (sc.analyse(each, sc.MaxT(), trials=50, seed=1) for each in (own, cube))
-    assert ours.attrs["digest"] == theirs.attrs["digest"]
-
-
 def test_groups_are_part_of_the_plan_and_said() -> None:
     cube = grouped()
     board = sc.analyse(cube, sc.Leaderboard(), trials=50, seed=1)
@@ -174,14 +167,6 @@ def test_groups_from_a_file_are_kept_in_the_study(
     assert "18 topics in 6 groups" in scorecube("leaderboard", *options).stderr
 
 
-def test_topics_with_a_common_stem_draw_one_caution(
-    files: tuple[str, str, str], scorecube: Cli
-) -> None:
-    scores, _, study = files
-    said = scorecube("import", study, "--name", "x", scores).stderr
-    assert said.count("seem to come in 6 groups (1_1, 1_2, ...)") == 1
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -195,13 +180,3 @@ def test_files_of_groups_that_are_refused(tmp_path: Path, text: str, message: st
     groups.write_text(text)
     with pytest.raises(BadInput, match=message):
         sc.import_scores([scores], topic_groups=groups)
-
-
-def test_rankings_keep_groups(tmp_path: Path) -> None:
-    run, qrels = tmp_path / "run", tmp_path / "qrels"
-    topics = [f"{talk}_{turn}" for talk in range(1, 4) for turn in range(1, 3)]
-    run.write_text("".join(f"{topic} Q0 d1 1 0.9 mine\n" for topic in topics))
-    qrels.write_text("".join(f"{topic} 0 d{1 + k % 2} 1\n" for k, topic in enumerate(topics)))
-    labels = {topic: topic[0] for topic in topics}
-    cube = sc.evaluate(sc.read_rankings(run, qrels, topic_groups=labels), ["AP"])
-    assert cube["topic_group"].values.tolist() == ["1", "1", "2", "2", "3", "3"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,13 +77,6 @@ def test_every_metric_has_an_oracle() -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_oracle_takes_the_declared_parameters(name: str) -> None:
-    assert list(inspect.signature(ORACLES[name]).parameters)[1:] == list(
-        DEFINITIONS[name].parameters
-    )
-
-
-@pytest.mark.parametrize("name", PLAIN)
 @settings(deadline=None, max_examples=100)
 @given(data=st.data(), case=cases())
 def test_equals_oracle(name: str, data: st.DataObject, case: Case) -> None:
@@ -138,39 +130,6 @@ def test_broadcasts_over_gains_runs_and_topics(name: str, rel: int) -> None:
     assert np.isnan(scores[:, :, 0]).all()
     assert not np.isnan(scores[:, :, 1:]).any()
     assert (np.ptp(scores[:, :, 1:], axis=0) > 0).any() == DEFINITIONS[name].uses_gains
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_is_missing_without_a_document_of_level_rel(name: str) -> None:
-    case = Case([0, 2, 1, 2, 2, -1], [4, 3, 6, 0], [0.0, 1.0, 2.0, 3.0])
-    cutoff = 5 if DEFINITIONS[name].cutoff == "required" else 0
-    assert case.score(Metric(name, 2, cutoff)) > 0
-    assert np.isnan(case.score(Metric(name, 3, cutoff)))
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_is_zero_where_nothing_relevant_is_retrieved(name: str) -> None:
-    case = Case([-1, 0, 0, -1], [5, 3, 2, 1], [0.0, 1.0, 2.0, 3.0])
-    assert case.score(Metric(name, 1, 0 if DEFINITIONS[name].cutoff == "none" else 3)) == 0.0
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_gain_zero_leaves_a_document_relevant(name: str) -> None:
-    cutoff = 5 if DEFINITIONS[name].cutoff == "required" else 0
-    for judged in ([2, 2, 0, 0], [2, 2, 1, 0]):  # without and with a document of some gain
-        case = Case([1, 0, 0], judged, [0.0, 0.0, 2.0, 3.0])
-        expected = oracle(name, case.levels, case.judged, case.gains, cutoff)
-        assert case.score(Metric(name, 1, cutoff)) == pytest.approx(expected, rel=1e-12)
-
-
-@settings(deadline=None, max_examples=50)
-@given(case=cases(min_relevant=1))
-def test_arguments_are_left_alone(case: Case) -> None:
-    levels, judged = np.array(case.levels, np.int8), np.array(case.judged, np.int64)
-    for name in ("AP", "NWRR", "Q"):
-        Metric(name, 2).score(levels, judged, np.array(case.gains))
-    assert levels.tolist() == case.levels
-    assert judged.tolist() == case.judged
 
 
 @settings(deadline=None)

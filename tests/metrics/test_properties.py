@@ -21,7 +21,6 @@ NOT_BOUNDED_BY_ONE = {
 NOT_MONOTONE = {"nG"}  # sees one rank only
 NOT_ONE_FOR_THE_IDEAL_LIST = {"P", "Recall", "WRR", "nG", "ERR", "RBP"}
 JUDGED_ONLY = "bpref"
-SINGLE = ["RR", "WRR", "NWRR", "O", "P-measure", "P+"]
 EVERY_METRIC = pytest.mark.parametrize("name", PLAIN)
 examples = settings(deadline=None, max_examples=40)
 relevant_topics = cases(min_relevant=1)
@@ -142,43 +141,6 @@ def test_rr_wrr_and_nwrr_ignore_how_many_relevant_documents_there_are(
         assert value(name, replace(case, judged=more)) == value(name, case)
 
 
-@pytest.mark.parametrize("name", ["Q", "O", "P-measure", "P+"])
-@pytest.mark.parametrize("beta", [0.1, 10.0])
-@examples
-@given(case=relevant_topics)
-def test_gains_times_k_are_beta_of_k(name: str, beta: float, case: Case) -> None:
-    levels, ideal = case.levels, ideal_levels(case)
-    times_k = replace(case, gains=[beta * gain for gain in case.gains])
-
-    def ratio(rank: int) -> float:  # Sakai 2004 eq 17: (beta cg + count) / (beta cg_I + r)
-        found = [level for level in levels[:rank] if level > 0]
-        cg, cg_ideal = (sum(case.gains[level] for level in some) for some in (found, ideal[:rank]))
-        return (beta * cg + len(found)) / (beta * cg_ideal + rank)
-
-    ranks = [rank for rank, level in enumerate(levels, start=1) if level > 0]
-    preferred = levels.index(max(levels)) + 1
-    sums = {
-        "Q": sum(map(ratio, ranks)) / len(ideal),
-        "O": ratio(ranks[0]) if ranks else 0.0,
-        "P-measure": ratio(preferred) if ranks else 0.0,
-        "P+": math.fsum(ratio(r) for r in ranks if r <= preferred)
-        / max(1, sum(r <= preferred for r in ranks)),
-    }
-    assert value(name, times_k) == pytest.approx(sums[name], rel=1e-11)
-
-
-@examples
-@given(
-    case=relevant_topics,
-    factor=st.sampled_from([0.25, 2.0, 64.0]),
-    b=st.sampled_from(["", "(b=2)", "(b=10)"]),
-)
-def test_ndcg_ignores_the_size_of_the_gains(case: Case, factor: float, b: str) -> None:
-    case = rising(case)
-    times_k = replace(case, gains=[factor * gain for gain in case.gains])
-    assert value(f"nDCG{b}", times_k) == pytest.approx(value(f"nDCG{b}", case), rel=1e-12)
-
-
 @examples
 @given(case=relevant_topics)
 def test_q_and_r_measure_are_counts_with_tiny_gains_and_weighted_precision_with_huge_ones(
@@ -208,35 +170,6 @@ def test_binary_q_lies_between_ap_and_awp(case: Case) -> None:
     assert value("AP", binary) - SLACK <= value("Q", binary) <= value("AWP", binary) + SLACK
     early = replace(binary, levels=case.levels[: sum(case.judged[1:])])
     assert value("AWP", early) == pytest.approx(value("AP", early), rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["nDCG", "nDCG(b=2)", "nCG", "AnCG", "AnDCG", "AnDCG(b=2)"])
-@examples
-@given(case=relevant_topics)
-def test_normalised_gains_agree_at_rank_1(name: str, case: Case) -> None:
-    assert value(f"{name}@1", rising(case)) == pytest.approx(value("nG@1", rising(case)), rel=1e-12)
-
-
-@examples
-@given(case=relevant_topics, cutoff=st.integers(1, 12), b=st.sampled_from(["", "(b=2)"]))
-def test_averages_over_ranks_are_means_of_the_metrics_at_each(
-    case: Case, cutoff: int, b: str
-) -> None:
-    for average, single in [("AnCG", "nCG"), (f"AnDCG{b}", f"nDCG{b}")]:
-        at_ranks = [value(f"{single}@{rank}", rising(case)) for rank in range(1, cutoff + 1)]
-        assert value(f"{average}@{cutoff}", rising(case)) == pytest.approx(
-            sum(at_ranks) / cutoff, rel=1e-12
-        )
-
-
-@examples
-@given(case=relevant_topics, cutoff=st.integers(1, 12))
-def test_recall_hit_and_rr_follow_from_precision(case: Case, cutoff: int) -> None:
-    found = value(f"P@{cutoff}", case) * cutoff
-    assert value(f"Recall@{cutoff}", case) == pytest.approx(found / sum(case.judged[1:]), rel=1e-12)
-    assert (
-        value(f"Hit@{cutoff}", case) == float(found > 0) == float(value("RR", case) >= 1 / cutoff)
-    )
 
 
 @pytest.mark.parametrize("name", sorted(set(PLAIN) - NOT_MONOTONE))
@@ -271,32 +204,6 @@ def test_documents_that_nobody_judged_count_as_not_relevant(
     expected = rising(case).score(metric)
     for other in ([max(level, 0) for level in case.levels], [*case.levels, *[-1] * n_behind]):
         assert replace(rising(case), levels=other).score(metric) == expected
-
-
-@examples
-@given(case=relevant_topics)
-def test_bpref_passes_over_documents_that_nobody_judged(case: Case) -> None:
-    case = rising(case)
-    condensed = [level for level in case.levels if level >= 0] or [-1]
-    assert value(JUDGED_ONLY, replace(case, levels=condensed)) == value(JUDGED_ONLY, case)
-
-
-@pytest.mark.parametrize("name", [name for name in PLAIN if DEFINITIONS[name].cutoff != "none"])
-@examples
-@given(case=relevant_topics, cutoff=st.integers(1, 12))
-def test_a_cut_off_hides_what_lies_below_it(name: str, case: Case, cutoff: int) -> None:
-    cut = Metric(name, cutoff=cutoff)
-    case = rising(case)
-    assert replace(case, levels=case.levels[:cutoff]).score(cut) == case.score(cut)
-
-
-@pytest.mark.parametrize("name", [name for name in PLAIN if DEFINITIONS[name].cutoff == "optional"])
-@examples
-@given(case=relevant_topics)
-def test_a_cut_off_beyond_all_documents_changes_nothing(name: str, case: Case) -> None:
-    case = rising(case)
-    far = max(len(case.levels), sum(case.judged))
-    assert case.score(Metric(name, cutoff=far)) == case.score(Metric(name))
 
 
 @EVERY_METRIC

@@ -46,7 +46,7 @@ GONE: dict[str, str] = {
     r"/judges .*[/.](n_pairs|pairs|n_shared|n_truth|n_judged|n_topics.*|labelled_by_both|slope|lambda|alpha|agreement.*)$": "sizes that tables of collections have; weights of judges",
     r"/teams .*[/.](own_.*|whole_variance|worst_run|rank_change_largest|topics_needed|n_topics_above_zero|team_left_out|topic_place|team_of_run|run|first_miss.variance)$": "of single runs; draws are those of samples",
     r"/correlate .*[/.](mean|concordant|marked|bold)$": "marks above a stated tau, means that tables of scores have",
-    r"/swap.*[/.](max_difference|support|swap_rate_fitted|both_zero)$": "no table, page or paper has them",
+    r"/swap.*[/.](max_difference|support|swap_rate_fitted|both_zero|tau_of_trial)$": "no table, page or paper has them",
     r"/swap.*(/summary|/quality|/decided_by_ties)$": "coordinates and a flag without a use",
     r"/stability.*(/summary|/quality|/team)$": "coordinates without a use",
     r"/splits ": "tau is a variable of swap",

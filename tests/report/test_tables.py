@@ -51,15 +51,15 @@ def result() -> xr.Dataset:
 
 
 def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
-    table = Table("metric gain size trial", "metric size trial mean=tau tau_of_trial sampling")
+    table = Table("metric gain size bin", "metric size bin mean=tau count sampling")
     expected = []
     for i, metric in enumerate(result["metric"].values):
         for j in range(result.sizes["gain"]):
             for k in range(3):
                 at = result.isel(metric=i, gain=j, size=k)
-                for trial in range(7):
-                    values = float(at["tau"]), float(at["tau_of_trial"][trial]), "disjoint"
-                    expected.append(("made", str(metric), int(at["size"]), trial, *values))
+                for place in range(result.sizes["bin"]):
+                    values = float(at["tau"]), int(at["count"][place]), "disjoint"
+                    expected.append(("made", str(metric), int(at["size"]), place, *values))
     frame = table.frame(result)
     assert [*frame.itertuples(index=False, name=None)] == expected
     assert len(frame) == table.rows(result)

@@ -42,7 +42,7 @@ board leaderboard:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
 swap swap:Swap swap_result voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
-stability stability:Stability stability buckley2000
+stability two_samples:Stability two_samples buckley2000
     Stability method: how often does a topic sample contradict most samples?
 bootstrap resampling:Bootstrap pairs sakai2006
     Bootstrap test of all pairs of runs, with the estimated required difference.

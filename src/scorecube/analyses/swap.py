@@ -17,14 +17,14 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Concat, Max, Part, Sum, Totals
+from scorecube.analyses.protocol import Max, Part, Sum, Totals
 from scorecube.analyses.swap_result import make_result
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
 from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
-from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders, orders
+from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders
 from scorecube.statistics.batches import BATCHES
 
 NARROWEST, MOST_BINS = Fraction(1, 100), 1000
@@ -84,8 +84,6 @@ class Swap(TwoSamples):
 
     def notes(self, table: Table) -> list[str]:
         notes, width = super().notes(table), self.bin_width(table)
-        if len(table.runs) > 2**15:  # counts of a trial have 32 bits
-            raise BadPlan(f"more than {2**15:,} runs; select fewer {option('runs')}")
         if width != NARROWEST:
             notes.append(f"Bins of differences are {float(width):g} wide.")
         return notes
@@ -124,7 +122,7 @@ class Swap(TwoSamples):
             sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros(shape, np.int64)
-        order, distinct = np.zeros((*shape, stop - start), np.int32), np.zeros((len(sizes), 3), int)
+        distinct = np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
             widths = width * size / table.grid_units
             for low, high in self.chunks(table, start, stop):
@@ -140,14 +138,11 @@ class Swap(TwoSamples):
                     of_batch = counted[:, (batch - low) % n_batches :: n_batches]
                     counts[:, s, batch] += of_batch.sum(axis=1)
                 filled[:, s] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
-                same, _, opposite, _ = orders(counted)
-                order[:, s, low - start : high - start] = (same - opposite).sum(axis=-1)
         return {
             "counts": Sum(counts),
             "filled": Sum(filled),
             "largest": Max(largest),
             "distinct": Sum(distinct),
-            "order": Concat(order),
         }
 
     def drawn(self, table: Table) -> xr.Dataset:

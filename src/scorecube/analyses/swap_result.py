@@ -40,8 +40,6 @@ VARIABLES = read_variables("""
     max_performance = largest mean | estimate | score | over runs, trials and both samples
     tau | estimate | 1 | mean of Kendall's tau-a between the rankings by both samples
     tau | limits:tau | 1 | limit (95 %) of the mean tau of these runs with other topics
-    [metric gain size trial]
-    tau_of_trial | estimate | 1 | Kendall's tau-a between the rankings by both samples of a trial
     [size]
     unique = distinct topics in a sample | estimate | topics .1f | mean number of distinct topics
     common = topics in both samples | estimate | topics .1f | mean number in both samples
@@ -122,7 +120,6 @@ def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str
         "unique": (first + second) / (2 * n_samples),
         "common": both / n_samples,
         "tau": curve.tau,
-        "tau_of_trial": totals["order"] / n_pairs,
     }
 
 

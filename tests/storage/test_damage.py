@@ -76,7 +76,7 @@ def shown(path: Path) -> dict[str, Any]:
         try:
             study = open_study(path)
             found[name] = (
-                overview(study) if name == "info" else collect_table(study, name, every=True)
+                overview(study) if name == "info" else collect_table(study, name, every=True)[0]
             )
         except ScorecubeError:
             found[name] = None

@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import xarray as xr
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -18,18 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scorecube import Swap
 from scorecube.errors import BadStudy, ScorecubeError
 from scorecube.storage import find_rest, open_study
-from scorecube.workflow.api import analyse, cube_from_scores, plan_in_study
+from scorecube.workflow.api import analyse, plan_in_study
 from tests.storage.states import FAULTS, Killed, is_whole
+from tests.storage.states import cube as cube_of
 
 NAMES, SEEDS = st.sampled_from(["a", "b"]), st.integers(0, 3)
 KILL_AT = st.none() | st.integers(1, 250)
-
-
-def make_cube(seed: int, metric: str = "m") -> xr.Dataset:
-    values = np.random.default_rng(seed).random((3, 6))
-    return cube_from_scores(
-        {metric: pd.DataFrame(values, index=list("xyz"), columns=list("123456"))}
-    )
 
 
 class Studies(RuleBasedStateMachine):
@@ -74,7 +66,7 @@ class Studies(RuleBasedStateMachine):
 
     @rule(name=NAMES, seed=SEEDS, kill_at=KILL_AT)
     def replace(self, name: str, seed: int, kill_at: int | None) -> None:
-        new, old = make_cube(seed), self.cubes.get(name)
+        new, old = cube_of(seed), self.cubes.get(name)
         done = self.attempt(
             kill_at, lambda: open_study(self.path, mode="a").add(name, cube=new, replace=True)
         )
@@ -87,7 +79,7 @@ class Studies(RuleBasedStateMachine):
     def add_metric(self, name: str, seed: int, kill_at: int | None) -> None:
         if name not in self.cubes or "n" in self.cubes[name]["metric"]:
             return
-        more = make_cube(seed, "n")
+        more = cube_of(seed, "n")
         new = xr.concat([self.cubes[name], more], dim="metric", data_vars="minimal")
         done = self.attempt(kill_at, lambda: open_study(self.path, mode="a").add(name, cube=more))
         now = self.found(name)

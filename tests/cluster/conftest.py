@@ -56,7 +56,7 @@ def slurm_tools() -> None:
 
 @pytest.fixture(scope="session")
 def netns_tools() -> None:
-    needs("ip", "ss")
+    needs("ip")
     probe = f"sc-probe-{os.getpid()}"
     made = run_quietly("ip", "netns", "add", probe)
     run_quietly("ip", "netns", "delete", probe)

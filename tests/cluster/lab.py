@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -174,15 +173,6 @@ def end_of(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, s
     """Wait for a process; return its status and what it said."""
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out + err
-
-
-def listeners(*prefix: str) -> set[tuple[str, int, str]]:
-    """Return (address, port, process) of every TCP socket that listens, from the socket table."""
-    table = run_quietly(*prefix, "ss", "-Hltnp").stdout
-    found = re.findall(
-        r"^LISTEN +\S+ +\S+ +(\S+):([0-9]+) .*?(?:pid=([0-9]+).*)?$", table, flags=re.MULTILINE
-    )
-    return {(host.strip("[]").split("%")[0], int(port), pid) for host, port, pid in found}
 
 
 def with_words(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:

@@ -23,8 +23,6 @@ from tests.cluster.lab import (
     QUIET,
     Study,
     end_of,
-    is_loopback,
-    listeners,
     run_quietly,
     security_of,
     wait_until,
@@ -208,43 +206,6 @@ def test_a_lost_scheduler_stops_the_run_which_then_goes_on(
     assert status == 0, f"{said}\n{network.log()}"
     assert "are recorded already" in said
     study.assert_result(expected)
-
-
-SHAKE_HANDS = """
-import socket, ssl, sys
-host, port, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-if folder:
-    context.load_cert_chain(f"{folder}/tls.crt", f"{folder}/tls.key")
-with socket.create_connection((host, port), 5) as plain, context.wrap_socket(plain) as shaken:
-    shaken.settimeout(5)
-    print("answer", len(shaken.recv(1)))  # only now the other side has looked at the certificate
-"""
-
-
-def test_every_listener_is_on_loopback_or_asks_for_a_certificate(
-    network: Network, tmp_path: Path
-) -> None:
-    network.keep_scheduler()
-    wait_until("both workers", lambda: len(registered(network)) == 2)
-    stranger = write_certificates(tmp_path / "stranger")
-    outside = 0
-    for host in HOSTS:
-        found = listeners(*network.on(host))
-        assert found, f"nothing listens on {host}"
-        for address, port, _ in found:
-            if is_loopback(address):
-                continue
-            outside += 1
-            assert address == network.address[host], f"{host} listens on {address}:{port}"
-            for folder, welcome in ((network.tls, True), (stranger, False), ("", False)):
-                words = [sys.executable, "-c", SHAKE_HANDS, address, str(port), str(folder)]
-                done = run_quietly(*network.on("head"), *words)
-                assert ("answer 1" in done.stdout) == welcome, (
-                    f"{host}: {address}:{port} {folder}: {done.stderr}"
-                )
-    assert outside == 5, "a scheduler, two workers and their nannies"
 
 
 CANNOT = "cannot connect to the dask scheduler at {}://10.99.0.1:8786"

@@ -75,7 +75,7 @@ def run_analysis(
         **{key: values[key] for key in SELECTION},
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
-    print_notes({subject(task): task.warnings for task in pending})
+    print_notes({subject(task): task.prepared.warnings for task in pending})
     if values["dry_run"]:
         for task in pending:
             trials = f"{counted(task.plan.trials, 'trial')}, " if analysis.resamples else ""

@@ -156,8 +156,7 @@ def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
     options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
     reading = {name: options[name] for name in READING} | {"dialect": options["qrels_format"]}
-    metrics = map(read_metric, metric_names("metrics", options["metrics"]))
-    return reading, {name: options[name] for name in SCORING} | {"metrics": list(map(str, metrics))}
+    return reading, {name: options[name] for name in SCORING}
 
 
 def evaluate_into(

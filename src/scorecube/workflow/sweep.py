@@ -44,7 +44,6 @@ def sweep(
     client: Client | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
 ) -> xr.DataTree:
     """Run many analyses of many collections.
 
@@ -63,8 +62,6 @@ def sweep(
         Study, or its path, that cubes and results are stored in; by default nothing is kept.
     workers
         Local threads or processes, by default one per core.
-    progress
-        Called with numbers of collections: (done, total).
 
     Returns
     -------
@@ -106,7 +103,7 @@ def sweep(
             opened.add(name, cube=cube)
         sources = dict.fromkeys(cubes or opened)
         executor = Executor(client, workers or default_workers())
-        outcome = run_sweep(opened, tasks_of(chosen, sources), executor, progress=progress)
+        outcome = run_sweep(opened, tasks_of(chosen, sources), executor)
         impossible = [f"{name}: {subject}: {text}" for name, subject, text in outcome.left_out]
         for line in impossible:
             LOGGER.warning("left out: %s", line)

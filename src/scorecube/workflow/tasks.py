@@ -77,11 +77,6 @@ class Task:
         """Plan to compute."""
         return self.prepared.plan
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings for the user."""
-        return self.prepared.warnings
-
     def stored(self) -> xr.Dataset | None:
         """Return the stored result, or None."""
         return self.collection.find_result(self.plan.analysis.name, self.plan.digest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from scipy.stats import rankdata
 import scorecube as sc
 from scorecube import names
 from scorecube.analyses.plan import make_plan
-from scorecube.analyses.step_down import varying_units
 from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
@@ -177,15 +175,6 @@ def test_bags_of_many_topics_keep_means_ranks_and_widths() -> None:
     ratio = (found["mean_high"] - found["mean_low"]).values.ravel()[:4] / 2 / half[:4]
     assert np.abs(ratio - 1).max() < 0.1
     assert any("1,000 random bags" in note for note in found.attrs["warnings"])
-
-
-def test_topics_that_differ_are_counted_within_a_unit() -> None:
-    chance = np.random.default_rng(3)
-    z = np.asarray(chance.integers(-3, 4, (200, 15)) * 1000.0, np.float64)
-    noisy = z + chance.integers(0, 2, z.shape).astype(float)
-    expected = [min(FEW, 15 - max(Counter(row).values())) for row in z.tolist()]
-    assert varying_units(z).tolist() == expected
-    assert varying_units(noisy).tolist() == expected
 
 
 @pytest.mark.parametrize("how", ["z", "std-AB", "rank"])

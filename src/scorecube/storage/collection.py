@@ -20,16 +20,13 @@ Value = TypeVar("Value")
 
 
 class Row(NamedTuple):
-    """What a listing says of a collection.
-
-    head: Its newest one, with facts of cube and rankings, and notes.
-    current: Attributes of the results of the stored scores, by analysis, latest last.
-    outdated: Numbers of other results, by analysis.
-    """
+    """What a listing says of a collection."""
 
     head: Head
     current: dict[str, list[dict[str, Any]]]
+    """Attributes of the results of the stored scores, by analysis, latest last."""
     outdated: dict[str, int]
+    """Numbers of other results, by analysis."""
 
     def contents(self) -> dict[str, Any]:
         """Return what the collection holds, for `info`."""
@@ -79,10 +76,7 @@ class Collection:
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
         if not self.head.rankings:
-            raise BadStudy(
-                f"{self.study.path}: collection {self.name!r} was imported as scores and has no "
-                "rankings"
-            )
+            raise BadStudy(f"{self.study.path}: {self.name} was imported as scores")
         return self._read(lambda head: heads.read_group(self.place, head, RANKINGS))
 
     def row(self, head: Head | None = None) -> Row:
@@ -139,7 +133,7 @@ class Collection:
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is stored, of the scores that are stored now."""
-        return any(stored.digest == digest for stored in self.stored(analysis)[0])
+        return digest in [stored.digest for stored in self.stored(analysis)[0]]
 
     def find_result(self, analysis: str, digest: str) -> xr.Dataset | None:
         """Return the result of a plan, or None."""
@@ -211,8 +205,8 @@ class Collection:
         contains = self.head.contains  # the study may have been moved, too
         if new.version not in contains:
             raise BadStudy(
-                f"{self.study.path}: {self.name}: its scores were replaced while this command ran, "
-                "so its result is not current; run the same command again"
+                f"{self.study.path}: {self.name}: its scores were replaced while this command ran; "
+                "run it again"
             )
         for stored in before:
             if stored.digest == digest or stored.version not in contains:

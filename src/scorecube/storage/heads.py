@@ -42,12 +42,9 @@ GROUPS: Final = (CUBE, RANKINGS)
 class Head:
     """What a collection is.
 
-    number: Of the head, from 1.
-    name: Of the collection.
     cube, rankings: Digests in the names of their groups; empty for no rankings.
     contains: Versions of the cube whose scores are in it: results of these are current.
     facts: JSON values that listings show of `cube` and `rankings`, with bytes and files.
-    notes: JSON values of others.
     id: Random: two heads of the same content differ.
     """
 
@@ -93,8 +90,8 @@ def check_collection_name(name: str) -> None:
         fits = False
     if not fits or not name.strip() or any(unicodedata.category(sign) == "Cc" for sign in name):
         raise BadStudy(
-            f"{name!r} cannot name a collection: it must not be blank, hold control characters or "
-            f"bytes that are not UTF-8, or take more than {MAX_FOLDER_BYTES} bytes as a folder"
+            f"{name!r} cannot name a collection: blank, with control characters or bytes that are "
+            f"not UTF-8, or of more than {MAX_FOLDER_BYTES} bytes as a folder"
         )
 
 
@@ -190,7 +187,7 @@ def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def check_group(place: Place, head: Head, kind: str) -> None:
-    """Read a group (CorruptStudy if a file of it is missing, changed, or not its own)."""
+    """Read a group (CorruptStudy if a file is missing, changed, or not of it)."""
     if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
         raise place.corrupt(head.group(kind), "does not match its digest")
 

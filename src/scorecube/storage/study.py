@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from scorecube.errors import BadStudy, CorruptStudy, visible
 from scorecube.storage.collection import Collection, Row
 from scorecube.storage.heads import (
-    BLOCKS,
     CUBE,
     GROUPS,
-    RESULTS,
     Head,
     check_collection_name,
     folder_of,
@@ -26,11 +24,6 @@ from scorecube.storage.place import Place
 if TYPE_CHECKING:
     import xarray as xr
 
-SCHEMES: Final = ("s3", "gs", "az")
-"""Object stores that support listing and conditional writes."""
-BEGINNINGS: Final = ("head.", *(f"{kind}-" for kind in GROUPS), RESULTS, BLOCKS)
-"""Of the names of what the folder of a collection holds."""
-
 
 def open_place(path: str | os.PathLike[str]) -> Place:
     """Return the place of a path or URL (BadStudy for a URL that cannot be opened)."""
@@ -38,7 +31,7 @@ def open_place(path: str | os.PathLike[str]) -> Place:
     scheme = re.match("([A-Za-z][A-Za-z0-9+.-]*)://", text)
     if scheme is None:
         return Place(text)
-    if scheme[1] not in SCHEMES:
+    if scheme[1] not in ("s3", "gs", "az"):  # with conditional writes
         raise BadStudy(f"{text}: studies are directories, or at s3://, gs:// or az://")
     try:
         from scorecube.storage.object_place import ObjectPrefix
@@ -102,7 +95,7 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
 def _is_begun(place: Place, folder: str) -> bool:
     """Whether a folder may be that of a collection that a killed process began."""
     inner = place.children(folder)
-    return place.read(folder) is None and all(name.startswith(BEGINNINGS) for name in inner)
+    return place.read(folder) is None and all(name.startswith(GROUPS) for name in inner)
 
 
 class Study:
@@ -142,8 +135,8 @@ class Study:
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
-        folders = ((name, head) for name, head in self.folders().items() if head is not None)
-        names = (head.name if isinstance(head, Head) else unquote(name) for name, head in folders)
+        heads = ((folder, head) for folder, head in self.folders().items() if head)
+        names = (head.name if isinstance(head, Head) else unquote(at) for at, head in heads)
         return iter(sorted(names))
 
     def __contains__(self, name: object) -> bool:
@@ -171,7 +164,7 @@ class Study:
                 raise head
             return Collection(self, head.name).row(head)
 
-        rows = self.place.map(read, [head for head in self.folders().values() if head is not None])
+        rows = self.place.map(read, filter(None, self.folders().values()))
         return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:
@@ -191,12 +184,9 @@ class Study:
     ) -> None:
         """Write a collection, or further metrics and gain settings of one that exists.
 
-        name: Name of the collection.
-        cube: Scores; merged with the stored cube if runs and topics are equal. Those that are made
-            on use, as `simulated` makes them, are made and written part by part.
+        cube: Scores; large ones that are made on use are made and written part by part.
         rankings: Levels in rank order, if known.
-        replace: Replace the scores and rankings that are stored under the name. Results of other
-            scores are kept as outdated until the analysis is run again.
+        replace: Replace what is stored under the name; results of other scores are outdated.
         facts: JSON values to note.
         Raises BadStudy: The collection exists with other runs, topics or scores.
         """

@@ -30,8 +30,7 @@ scores = {
     )
     for name, file in {"news": "gop-t08-ap", "web": "gop-t09-ap"}.items()
 }
-both = sc.join_collections(scores)
-dict(both.sizes)
+{name: dict(cube.sizes) for name, cube in scores.items()}
 
 # %% [markdown]
 # ## By the mean over both collections
@@ -40,7 +39,7 @@ dict(both.sizes)
 # systems together.
 
 # %%
-board = sc.analyse(both, sc.Board(), trials=10_000, seed=1)
+board = sc.analyse(scores, sc.Board(), trials=10_000, seed=1)
 table = sc.table(board).set_index("run")
 SHOWN = ["rank", "mean", "mean_low", "mean_high", "rank_low", "rank_high"]
 table[SHOWN].head(10).round(3)
@@ -68,7 +67,7 @@ may_lead = int((table["rank_low"] == 1).sum())
 
 # %%
 ranked = sc.analyse(
-    both, sc.Board(standardise="rank"), trials=10_000, seed=1
+    scores, sc.Board(standardise="rank"), trials=10_000, seed=1
 )
 by_rank = sc.table(ranked).set_index("run")
 {

@@ -303,7 +303,8 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
         combine = getattr(sets, "many_judgement_sets", sets.judgement_sets)
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
-        yield "board", sc.join_collections({"one": cube, "two": other}), "Board()"
+        boards = import_module("scorecube.collection.many_collections")
+        yield "board", boards.join_collections({"one": cube, "two": other}), "Board()"
 
 
 def computed(words: list[str]) -> dict[str, Any]:

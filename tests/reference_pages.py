@@ -29,7 +29,7 @@ OFFERED = {
         *("read_rankings", "evaluate", "with_rankings", "import_scores"),
         *("cube_from_scores", "fetch", "list_metrics"),
     ),
-    "Choose and combine scores": (*("select", "standardise", "join_collections"), "variances"),
+    "Choose and combine scores": (*("select", "standardise"), "variances"),
     "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
     "Analyses: which systems lead, and which differ": (
         *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation", "Tukey"),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scorecube.analyses.swap import Swap as Swap
     from scorecube.analyses.teams import Teams as Teams
     from scorecube.analyses.two_samples import Stability as Stability
-    from scorecube.collection.many_collections import join_collections as join_collections
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
     from scorecube.collection.selection import standardise as standardise
@@ -61,7 +60,6 @@ _NAMES = {
     "Reliability Stability Swap Teams Tukey",
     "analyses.designs": "variances",
     "analyses.rank_sets": "rank_sets",
-    "collection.many_collections": "join_collections",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",
     "design": "topic_set_size wcw",

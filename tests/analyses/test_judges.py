@@ -246,7 +246,7 @@ def test_refusals() -> None:
         analyse(cube, sc.Judges(truth="other"))
     with pytest.raises(BadPlan, match="several sets of judgements are needed"):
         analyse(simulate_cube(n_runs=4), sc.Judges())
-    with pytest.raises(BadPlan, match="at least one judge"):
+    with pytest.raises(BadPlan, match="name a truth and a judge"):
         judgement_sets({"nist": simulate_cube(n_runs=4)})
     hole = simulate_cube(n_runs=12, seed=2)
     hole["score"].values[0, 0, 0, 0] = np.nan

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 import scorecube as sc
 from scorecube import names
 from scorecube.analyses.plan import make_plan
+from scorecube.collection.many_collections import join_collections
 from scorecube.errors import BadName, BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
@@ -49,7 +50,7 @@ def cube_of(scores: Any, metric: str = "AP", runs: list[str] = RUNS) -> xr.Datas
 
 
 def joined(decimals: int = 2) -> xr.Dataset:
-    return sc.join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
+    return join_collections({name: cube_of(scores_of(name, decimals)) for name in SIZES})
 
 
 def drawn(sizes: list[int], trials: int = TRIALS) -> step_down.Samples:
@@ -131,7 +132,7 @@ def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:
 def test_a_board_of_one_collection_is_its_leaderboard() -> None:
     cube = cube_of(scores_of("web"))
     how: Any = {"trials": 300, "seed": 3}
-    board = sc.analyse(sc.join_collections({"web": cube}), sc.Board(baseline="b"), **how)
+    board = sc.analyse(join_collections({"web": cube}), sc.Board(baseline="b"), **how)
     leaderboard = sc.analyse(cube, sc.Leaderboard(baseline="b"), **how)
     for name, expected in leaderboard.data_vars.items():
         np.testing.assert_array_equal(board[name].values, expected.values, err_msg=str(name))
@@ -158,7 +159,7 @@ def test_a_board_draws_the_groups_of_each_collection() -> None:
     }  # fmt: skip
     means = {name: cube_of(x.reshape(5, -1, 4).mean(axis=2)) for name, x in scores.items()}
     found, expected = (
-        sc.analyse(sc.join_collections(cubes), sc.Board(), trials=99, seed=1)
+        sc.analyse(join_collections(cubes), sc.Board(), trials=99, seed=1)
         for cubes in (grouped, means)
     )
     for name in ("mean", "mean_low", "rank_low", "rank_high", "collection_mean_high"):
@@ -209,14 +210,14 @@ def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> 
 
 def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() -> None:
     web, news = cube_of(scores_of("web")), cube_of(scores_of("news")[:4])
-    board = sc.join_collections({"web": web, "news": news})
+    board = join_collections({"web": web, "news": news})
     assert board[names.RUN].values.tolist() == RUNS[:4]
     prepared = make_plan(board, sc.Board(), trials=10, seed=1)
     assert "left out, as news lacks them (run): e, f, g" in prepared.warnings
     with pytest.raises(BadPlan, match="0 runs in all of 2 collections, 2 are needed"):
-        sc.join_collections({"web": web, "news": cube_of(scores_of("news")[:2], runs=["x", "y"])})
+        join_collections({"web": web, "news": cube_of(scores_of("news")[:2], runs=["x", "y"])})
     with pytest.raises(BadPlan, match="no metric in common"):
-        sc.join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})
+        join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
+from scorecube.collection.many_collections import join_collections
 from scorecube.errors import BadPlan
 
 LAST_RELEVANT = "topic,a,b\n1,9,4\n2,0,7\n3,8,2\n"
@@ -87,22 +88,22 @@ def test_gates_and_boards_follow_the_direction() -> None:
     lower, higher = cubes()
     for cube, verdict in ((lower, "pass"), (higher.assign(score=-higher.score), "fail")):
         assert sc.gate(cube, "a", "b", margin=0.5).attrs["verdict"] == verdict
-    board = sc.analyse(sc.join_collections({"x": lower, "y": lower}), sc.Board(), trials=99)
+    board = sc.analyse(join_collections({"x": lower, "y": lower}), sc.Board(), trials=99)
     assert board["rank"].sel(run="a").item() == 1
     with pytest.raises(BadPlan, match="smaller scores of last_rel are better in x"):
-        sc.join_collections({"x": lower, "y": higher})
+        join_collections({"x": lower, "y": higher})
 
 
 def test_a_board_refuses_a_metric_with_two_ranges_unless_it_is_standardised() -> None:
     frame = pd.DataFrame(np.random.default_rng(1).random((3, 20)).round(2), RUNS[:3])
     one = sc.import_scores({"f1": frame}, ranges=["f1=0,1"])
     for ranges in (["f1=0,100"], []):
-        joined = sc.join_collections({"x": one, "y": sc.import_scores({"f1": 100 * frame}, ranges=ranges)})  # fmt: skip
+        joined = join_collections({"x": one, "y": sc.import_scores({"f1": 100 * frame}, ranges=ranges)})  # fmt: skip
         with pytest.raises(BadPlan, match="the range of f1 differs"):
             sc.analyse(joined, sc.Board(), trials=99)
         for how in ("z", "std-AB", "rank"):
             assert np.isfinite(sc.analyse(joined, sc.Board(standardise=how), trials=99)["mean"]).all()  # fmt: skip
-    same = sc.analyse(sc.join_collections({"x": one, "y": one}), sc.Board(), trials=99)
+    same = sc.analyse(join_collections({"x": one, "y": one}), sc.Board(), trials=99)
     assert (same["mean_high"] <= 1).all()
 
 

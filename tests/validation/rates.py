@@ -11,6 +11,7 @@ import numpy as np
 
 import scorecube as sc
 from scorecube.analyses.table import make_table
+from scorecube.collection.many_collections import join_collections
 from scorecube.statistics.intervals import few_differ, mean_limits
 from scorecube.workflow.api import analyse
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
@@ -191,7 +192,7 @@ def boards(board: Sequence[Truth], number: int, seed: int) -> Values:
     analysis = sc.Board(weights=tuple(f"{name}={share}" for name, share in shares.items()))
     parts = []
     for joined, drawn, of_trials in joined_cubes(board, number, seed):
-        found = analyse(sc.join_collections(joined), analysis, trials=TRIALS, seed=of_trials)
+        found = analyse(join_collections(joined), analysis, trials=TRIALS, seed=of_trials)
         means = [[sample.means for sample in each] for each in drawn]
         true = np.average(means, axis=0, weights=list(shares.values()))
         of_gate = np.mean(means, axis=0)  # collections have one weight there

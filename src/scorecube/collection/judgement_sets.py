@@ -54,10 +54,7 @@ def judgement_sets(
     """
     sets = list(cubes)
     if len(sets) < 2:
-        raise BadPlan(
-            f"a truth and at least one judge are needed; found {', '.join(sets) or 'none'}: name "
-            f"them with {option('truth')} and {option('judges')}"
-        )
+        raise BadPlan(f"name a truth and a judge with {option('truth')} and {option('judges')}")
     notes: list[str] = []
     metrics, gains = common_labels(cubes, names.METRIC, notes), common_settings(cubes, notes)
     parts = {
@@ -212,10 +209,7 @@ def common_labels(
     labels = [labels_of(cube, dim) for cube in cubes.values()]
     common = [label for label in labels[0] if all(label in other for other in labels)]
     if not common:
-        has = [f"{name}: {', '.join(row)}" for name, row in zip(cubes, labels, strict=True)]
-        raise BadPlan(
-            f"the {sets} have no {dim} in common ({'; '.join(has)}); evaluate all with one {dim}"
-        )
+        raise BadPlan(f"the {sets} have no {dim} in common; evaluate all with one {dim}")
     if others := sorted({label for row in labels for label in row} - set(common)):
         notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common

@@ -36,32 +36,13 @@ def join_collections(
 
     Runs and metrics are matched by label, and those that a collection lacks are left out.
 
-    Parameters
-    ----------
-    cubes
-        Name of a collection -> scores (metric, gain, run, topic).
-    missing
-        As of `scorecube.select`, in each collection, after runs that others lack are left out.
-
-    Returns
-    -------
-    cube
-        Scores of the topics of all collections, sorted by name: topic 7 of web is ``web/7``,
-        and the coordinate ``collection`` (topic) says web. The attribute ``left_out`` lists
-        what was left out.
-
-    Raises
-    ------
-    BadPlan
-        No collection, metric, gain setting or two runs in common, or a run of two systems.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> web, news = simulate_cube(n_runs=4), simulate_cube(n_runs=5).isel(topic=slice(9))
-    >>> board = join_collections({"web": web, "news": news})
-    >>> board.sizes["topic"], board.collection.values[-1], board.attrs["left_out"]
-    (59, 'web', ['left out, as web lacks them (run): team05-run1'])
+    cubes: Name of a collection -> scores (metric, gain, run, topic).
+    missing: As of `scorecube.select`, in each collection, after runs that others lack are left out.
+    Returns cube: Scores of the topics of all collections, sorted by name: topic 7 of web is
+        ``web/7``, and the coordinate ``collection`` (topic) says web. The attribute ``left_out``
+        lists what was left out.
+    Raises BadPlan: No collection, metric, gain setting or two runs in common, or a run of two
+        systems.
     """
     if not cubes:
         raise BadPlan("a board needs collections; none is given")

@@ -4,7 +4,7 @@ They know neither gain settings nor teams that are left out.
 """
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,7 @@ class OtherMetric(Metric):
         """A definition whose function refuses."""
         return Definition(self.name, self.score_lists, "ir_measures", "optional", False, {})
 
-    def score_lists(
-        self,
-        lists: Lists,  # noqa: ARG002
-        judged: NDArray[np.int64],  # noqa: ARG002
-        gains: NDArray[np.float64],  # noqa: ARG002
-    ) -> NoReturn:
+    def score_lists(self, *_: Any) -> NoReturn:
         raise BadName(f"{self.name}, of ir_measures, cannot be computed without some teams")
 
     def score_runs(
@@ -41,10 +36,23 @@ class OtherMetric(Metric):
         import ir_measures
 
         measure, scores = ir_measures.parse_measure(self.name), np.zeros(retrieved.shape)
-        for run in range(len(scores)):
-            ranked, labels = _of_run(lists.ranks[run], lists.levels[run], judged, retrieved[run])
+        for run, of_run in enumerate(scores):
+            ranked: dict[str, dict[str, float]] = {}
+            labels: dict[str, dict[str, int]] = {}
+            for topic, length in enumerate(retrieved[run].tolist()):
+                levels, ranks = (of[run, topic] for of in (lists.levels, lists.ranks))
+                known = levels >= 0
+                # Documents are named by their ranks; others stand for those that are not listed.
+                at_rank = zip(ranks[known].tolist(), levels[known].tolist(), strict=True)
+                left = judged[topic] - np.bincount(levels[known], minlength=judged.shape[1])
+                others = np.repeat(np.arange(len(left)), np.maximum(left, 0)).tolist()
+                labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank} | {
+                    f"o{k}": level for k, level in enumerate(others)
+                }
+                if length:
+                    ranked[str(topic)] = {f"r{k}": float(length - k) for k in range(1, length + 1)}
             for found in ir_measures.evaluator([measure], labels).iter_calc(ranked):
-                scores[run, int(found.query_id)] = found.value
+                of_run[int(found.query_id)] = found.value
         scores[:, ~judged[:, 1:].any(axis=1)] = np.nan
         return scores
 
@@ -62,27 +70,3 @@ def other_metric(text: str) -> OtherMetric | None:
     except Exception:  # of whatever kind: of the package, its parser and its providers
         return None
     return OtherMetric(name)
-
-
-def _of_run(
-    ranks: NDArray[np.int32],
-    levels: NDArray[np.int8],
-    judged: NDArray[np.int64],
-    retrieved: NDArray[np.int64],
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
-    """Return the documents of a run, named by their ranks, and the judgements, by topic."""
-    ranked: dict[str, dict[str, float]] = {}
-    labels: dict[str, dict[str, int]] = {}
-    for topic, length in enumerate(retrieved.tolist()):
-        known = levels[topic] >= 0
-        listed = levels[topic, known]
-        left = judged[topic] - np.bincount(listed, minlength=judged.shape[1])
-        others = np.repeat(np.arange(len(left)), np.maximum(left, 0)).tolist()
-        at_rank = zip(ranks[topic, known].tolist(), listed.tolist(), strict=True)
-        labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank} | {
-            f"o{k}": level for k, level in enumerate(others)
-        }
-        if length:
-            scores = zip(range(1, length + 1), range(length, 0, -1), strict=True)
-            ranked[str(topic)] = {f"r{rank}": float(score) for rank, score in scores}
-    return ranked, labels

@@ -103,10 +103,8 @@ def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     Raises BadPlan: The rankings have no documents at ranks, or the depth is below 1.
     """
     if depth < 1:
-        raise BadPlan(
-            f"{option('pool_depth', depth)}: expected at least 1, the first rank",
-            option="pool_depth",
-        )
+        problem = "expected at least 1, the first rank"
+        raise BadPlan(f"{option('pool_depth', depth)}: {problem}", option="pool_depth")
     check_documents(rankings)
     teams, team_of = np.unique(labels_of(rankings, names.TEAM), return_inverse=True)
     levels = np.ascontiguousarray(rankings[names.LEVEL_OF_DOCUMENT].values)

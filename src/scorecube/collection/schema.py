@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -20,11 +19,6 @@ SMALLEST_MAXIMUM: Final = 1e-12
 """Smallest maximum of the scores of a metric, unless all are 0: smaller ones lost their digits."""
 MAX_LOADED_BYTES: Final = 2**28
 """Larger cubes and results are opened without loading their values."""
-ROLES = (
-    *("estimate", "low", "high", "p_value", "standard_error", "statistic"),
-    *("count", "share", "flag", "label", "condition"),
-)
-"""What the values of a variable are: estimates and shares are averaged over collections."""
 KINDS = {"count": "iu", "flag": "b", "label": "OUT"}
 """Role -> dtype kinds of its values; of others ``f``."""
 WORDS = {"low": "lower", "high": "upper"}
@@ -39,11 +33,11 @@ class Variable:
     kinds: Letters of the allowed NumPy dtype kinds, e.g. ``iu``.
     units: Unit; ``1`` for none.
     long_name: Meaning.
-    role: What its values are, of `ROLES`; empty if that is not declared.
+    role: What its values are: estimate, low, high, p_value, standard_error, statistic, count,
+        share, flag, label or condition; empty if that is not declared.
     of: Name of the variable that limits or a standard error belong to.
     heading: Words for people, where the name in words is not enough.
     form: How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
-    Raises ValueError: An unknown role.
     """
 
     name: str
@@ -55,11 +49,6 @@ class Variable:
     of: str = ""
     heading: str = ""
     form: str = ""
-
-    def __post_init__(self) -> None:
-        """Check the role."""
-        if self.role and self.role not in ROLES:
-            raise ValueError(f"{self.name}: no role {self.role!r}; known: {', '.join(ROLES)}")
 
     def attrs(self) -> dict[str, str]:
         """Return the attributes of the variable in a dataset."""
@@ -186,9 +175,7 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
     for dim in {names.RUN, names.TOPIC} & {*dataset.dims}:
         labels = labels_of(dataset, str(dim))
         if not all(map(operator.lt, labels, labels[1:])):
-            repeated = sorted(label for label, count in Counter(labels).items() if count > 1)
-            problem = f"repeated: {', '.join(repeated[:5])}" if repeated else "not in sorted order"
-            raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique; {problem}")
+            raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique")
 
 
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:

@@ -35,13 +35,10 @@ def test_equal_plans_have_equal_digests_and_more_trials_the_same_blocks(cube: xr
     assert len({other.digest for other in others}) == 4
 
 
-def test_systems_and_groups_that_are_shared_are_in_the_digest(cube: xr.Dataset) -> None:
+def test_systems_and_groups_are_in_the_digest(cube: xr.Dataset) -> None:
     grouped = {"topic_group": ("topic", ["a", "b"] * 25)}
-    shared = [{"system": ("run", ["x", "x", "y", "z"])}, grouped]
-    digests = {plan(cube.assign_coords(of), Swap(size=1)).digest for of in ({}, *shared)}
-    assert len(digests) == 3
-    alone = cube.assign_coords(system=("run", list("wxyz")))
-    assert plan(alone).digest == plan(cube).digest
+    others = [{}, {"system": ("run", ["x", "x", "y", "z"])}, grouped]
+    assert len({plan(cube.assign_coords(of), Swap(size=1)).digest for of in others}) == 3
 
 
 def test_whatever_changes_the_result_changes_both_digests(cube: xr.Dataset) -> None:

@@ -14,11 +14,9 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import SHARED
-from scorecube.analyses.protocol import Analysis, Array, Part, block_parts, with_trials
+from scorecube.analyses.protocol import Analysis, Part, block_parts, with_trials
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.rows import score_blocks
-from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
@@ -120,40 +118,21 @@ def check_analysis(analysis: Any) -> Analysis:
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of all that results depend on, as hex.
-
-    These are labels, scores, numbers of bags, counts of labels, rankings, and the systems of runs
-    and groups of topics where several share one.
-    """
-    labelled = list(schema.CUBE[0].dims)
-    for name in (names.SYSTEM, names.TOPIC_GROUP):
-        if name in cube.coords and len(set(cube[name].values.tolist())) < cube[name].size:
-            labelled.append(name)
-    arrays = [*names.ABOUT_METRICS, names.LABEL_COUNTS]
-    if names.DOCUMENT_AT_RANK in cube:
-        labelled.append(names.TEAM)
-        arrays += [variable.name for variable in (*schema.RANKINGS, *schema.DOCUMENTS)]
-    labels = [[name, *schema.labels_of(cube, name)] for name in labelled]
-    facts = [labels, cube.attrs.get("bags"), uses_gains(cube).tolist()]
-    hasher = hashlib.sha256(json.dumps(facts).encode())
-    for name in arrays:
-        if name in cube.variables:
-            values = cube[name].values
-            hasher.update(f"{name} {values.shape} {values.dtype.str};".encode())
-            hasher.update(_buffer(values))
-    for scores in score_blocks(cube):
-        hasher.update(_buffer(scores.astype("<f8", copy=False)))
+    """Return the SHA-256 of all that results depend on, as hex: variables and number of bags."""
+    hasher = hashlib.sha256(json.dumps(cube.attrs.get("bags")).encode())
+    for name in sorted(map(str, cube.variables)):
+        values = cube.variables[name].values
+        has_text = values.dtype.kind in "OUT"
+        content = values.tolist() if has_text else values.dtype.str
+        hasher.update(json.dumps([name, *cube[name].dims, *values.shape, content]).encode())
+        if not has_text:
+            hasher.update(np.ascontiguousarray(values).data.cast("B") if values.size else b"")
     return hasher.hexdigest()
 
 
 def request_digest(request: dict[str, Any]) -> str:
     """Return the digest of what determines plans and their random words, as JSON values."""
     return _digest({**request, "stream_version": STREAM_VERSION})
-
-
-def _buffer(values: Array) -> Any:
-    """Return the bytes of an array in C order, without a copy if it has that order."""
-    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 
 
 def _digest(record: dict[str, Any]) -> str:

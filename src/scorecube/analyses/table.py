@@ -220,11 +220,6 @@ def make_table(
     missing: ``refuse`` missing scores, or ``drop`` their topics.
     bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
     weights: Weights of collections; 1 for those that it does not name.
-
-    Raises
-    ------
-    BadName, BadInput, BadPlan
-        Labels that the cube does not have, dims that are none, missing scores.
     """
     cube, notes = as_cube(cube), list[str]()
     schema.check(cube, schema.CUBE, "the cube")

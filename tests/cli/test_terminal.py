@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,15 +79,6 @@ def test_no_order_reaches_a_terminal(
         main()
     assert screen.getvalue()
     assert not orders_in(screen.getvalue())
-
-
-def test_files_and_pipes_have_exact_names(scorecube: Cli, hostile: Path) -> None:
-    """Escape sequences are not taken out of a name, so that two names do not become one."""
-    cells = scorecube("show", hostile, "scores", "--format", "csv").succeeded().stdout
-    runs = {row["run"] for row in csv.DictReader(io.StringIO(cells, newline=""))}
-    assert {CONTROLS["terminal"], CONTROLS["c1"], CONTROLS["zero"]} <= runs
-    rows = scorecube("show", hostile, "scores", "--format", "json").succeeded().stdout
-    assert set(CONTROLS.values()) <= {row["run"] for row in json.loads(rows)}
 
 
 @pytest.mark.parametrize(

@@ -87,17 +87,6 @@ def test_nothing_is_asked_for_and_nothing_is_wrong(tab: Tab, page: Path) -> None
     assert tab.value("document.querySelectorAll('svg').length") > 10
 
 
-def test_the_test_sees_requests_and_complaints(tab: Tab, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.html"
-    bad.write_text(
-        '<!doctype html><a href="#nowhere">x</a><img src="absent.png"><script>console.error("no")</script>'
-    )
-    tab.open(bad)
-    assert (tmp_path / "absent.png").as_uri() in tab.requests()
-    assert len(tab.complaints()) >= 1
-    assert tab.value(BROKEN) == ["#nowhere"]
-
-
 def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
     tab.open(page)
     assert tab.value("document.querySelectorAll('nav a').length") > 10
@@ -221,14 +210,6 @@ def test_a_metric_is_switched_on_the_whole_page(tab: Tab, leaders: Path) -> None
     assert set(tab.value(shown)) == {"nDCG@10"}
     assert tab.value(button.format("nDCG@10") + ".getAttribute('aria-pressed')") == "true"
     assert tab.value(button.format("AP") + ".getAttribute('aria-pressed')") == "false"
-
-
-def test_paper_has_whole_tables_of_the_metric_that_is_shown(tab: Tab, leaders: Path) -> None:
-    tab.open(leaders)
-    counted = "new Promise(done => { addEventListener('beforeprint', () => setTimeout(() => done(document.querySelectorAll('.board')[0].querySelectorAll('tbody tr').length)), {once: true}); dispatchEvent(new Event('beforeprint')); })"
-    assert tab.value(counted) == 30
-    tab.value("dispatchEvent(new Event('afterprint'))")
-    assert len(board(tab)) == 20
 
 
 def test_a_page_without_its_script_is_whole_and_has_no_controls(

@@ -23,18 +23,8 @@ from scorecube.report.drawing import LONGEST, figure_labels, save_figure
 from scorecube.report.formats import render
 from scorecube.report.page import asset, write_page
 from scorecube.report.page_parts import picture
-from scorecube.report.study import draw
-from scorecube.report.views import view_of
 from scorecube.workflow.api import import_scores
-from tests.report.hostile import (
-    ANALYSES,
-    COLLECTIONS,
-    GAINS,
-    HOSTILE,
-    METRICS,
-    hostile_cube,
-    hostile_study,
-)
+from tests.report.hostile import COLLECTIONS, GAINS, HOSTILE, METRICS, hostile_cube, hostile_study
 from tests.report.hostile import CONTROL as CONTROLS
 
 if TYPE_CHECKING:
@@ -218,16 +208,6 @@ def test_every_name_stands_in_the_legend_as_it_is(figure_of_all: Figure) -> None
 def test_figures_of_all_names_are_written(figure_of_all: Figure, tmp_path: Path, form: str) -> None:
     save_figure(figure_of_all, tmp_path / f"all.{form}")
     assert (tmp_path / f"all.{form}").stat().st_size > 10_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("analysis", [each.name for each in ANALYSES])
-def test_figures_of_all_analyses_are_drawn(
-    study: sc.storage.Study, tmp_path: Path, analysis: str
-) -> None:
-    if view_of(analysis).figure is not None:
-        save_figure(draw(study, analysis, [COLLECTIONS[0]]), tmp_path / "one.pdf")
-        assert (tmp_path / "one.pdf").stat().st_size > 5000
 
 
 def test_labels_of_figures_are_short_and_different() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +9,14 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.designs import design_of_cube
 from scorecube.analyses.teams import Teams
 from scorecube.collection.rankings import with_rankings
 from scorecube.report.drawing import drawn
-from scorecube.report.results import answers
 from scorecube.report.teams import leave_out_panels
-from scorecube.report.views import view_of
-from scorecube.storage import Study
 from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli
+    pass
 
 GAINS = ["3:2:1", "1:1:1"]
 
@@ -66,39 +60,3 @@ def test_curves_are_the_mean_variances(result: xr.Dataset) -> None:
             line = next(line for line in by_topics.get_lines() if line.get_label() == metric)
             np.testing.assert_array_equal(line.get_xdata(), [50, 20, 10])
             np.testing.assert_array_equal(line.get_ydata(), at["variance_mean"].sel(leave=0))
-
-
-def designs(study: Study) -> dict[str, xr.Dataset]:
-    """Return the designs that the report shows, by collection."""
-    make = view_of("design").page_result
-    assert make is not None
-    found = {name: make(study[name].cube, name) for name in study}
-    return {name: result for name, result in found.items() if result is not None}
-
-
-def test_the_report_designs_topic_sets_from_every_collection(
-    scorecube: Cli, study: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "ap.csv").write_text("a,b\n0.5,1\n0.25,0.5\n1,0.1\n")
-    (tmp_path / "same.csv").write_text("a,b\n0.5,1\n0.5,1\n0.5,1\n")
-    scorecube("import", study, "--name", "other", "--metric", "AP", tmp_path / "ap.csv").succeeded()
-    scorecube(
-        "import", study, "--name", "constant", "--metric", "AP", tmp_path / "same.csv"
-    ).succeeded()
-    opened = sc.open_study(study)
-    found = designs(opened)
-    # Scores without any variance ask for no topics.
-    assert set(found) == {"small", "other"}
-    expected = design_of_cube(opened["small"].cube)
-    xr.testing.assert_identical(found["small"].drop_attrs(), expected.drop_attrs())
-    for answer in answers(found["small"]):
-        assert answer.value in expected["topics"]
-        assert "8 are at hand" in answer.clause
-    scorecube("report", study, "--out", tmp_path / "page.html").succeeded()
-    page = (tmp_path / "page.html").read_text()
-    chapter = next(
-        each for each in re.split(r"<h3>", page) if each.startswith("Topic set size design <small>")
-    )
-    assert chapter.count("<svg") >= 2
-    for topics in np.unique(expected["topics"].values):
-        assert f"<td class=number>{topics}</td>" in chapter

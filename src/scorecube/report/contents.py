@@ -17,8 +17,6 @@ CUBE = (
     *("missing_scores", names.DOUBTS, "origin"),
 )
 """Facts of a cube that are listed."""
-FEW_TOPICS, FEW_RUNS = 25, 10
-"""Fewer topics than are usually regarded as sufficient (Buckley and Voorhees 2000)."""
 
 
 def overview(study: Any) -> dict[str, Any]:
@@ -78,12 +76,6 @@ def warnings_of(facts: Mapping[str, Any]) -> list[str]:
     """Return what limits or may spoil the numbers of a collection, given its facts."""
     remarks = [str(doubt).rstrip(".") for doubt in facts.get(names.DOUBTS, ())]
     remarks += facts["remarks"]
-    for key, fewest, what in (
-        ("topics", FEW_TOPICS, "all estimates over topics are rough"),
-        ("runs", FEW_RUNS, "shares of pairs and rank correlations take few values"),
-    ):
-        if facts[key] < fewest:
-            remarks.append(f"{facts[key]} {key} are few: {what}")
     if facts["missing_scores"]:
         remarks.append(f"{facts['missing_scores']:,} scores are missing")
     return remarks

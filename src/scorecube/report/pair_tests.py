@@ -143,39 +143,34 @@ ONE_BY_ONE = "Pairs are tested one by one: a share alpha of pairs without a diff
 TESTS = {
     "bootstrap": (
         "Bootstrap test",
-        "Every pair of runs is compared on topics drawn anew with replacement. The achieved "
-        "significance level is the share of draws in which chance alone makes a t statistic "
-        "as large as the observed one. Sakai's estimated difference is the largest, over "
-        f"pairs, that chance reaches with probability alpha in that pair. {ONE_BY_ONE} "
-        "Holm's adjustment needs as many trials as pairs / alpha.",
+        "Topics are drawn anew with replacement. The p-value is the share of draws in which chance "
+        "alone makes a pair's t statistic as large as the observed one; Sakai's estimated "
+        f"difference is what it reaches with probability alpha in some pair. {ONE_BY_ONE}",
     ),
     "randomisation": (
         "Randomisation test",
-        "If two runs did not differ, their scores on a topic could be exchanged. The p-value "
-        "is the share of random exchanges that make the mean difference at least as large as "
-        f"the observed one. {ONE_BY_ONE}",
+        "The p-value is the share of random exchanges of two runs' scores on topics that make the "
+        f"mean difference at least as large as the observed one. {ONE_BY_ONE}",
     ),
     "tukey": (
         "Randomised Tukey HSD test",
-        "The scores of all runs are shuffled within each topic, and the largest difference "
-        "of any two means is kept; the p-value of a pair is the share of shuffles in which "
-        "it reaches the pair's. It assumes that runs can be exchanged: where they vary "
-        "differently, it errs more often than alpha (measured at 0.05: 0.05 to 0.12 on real "
-        "scores, 0.34 with one erratic run of 30); the max-T test does not.",
+        "The scores of all runs are shuffled within each topic; the p-value of a pair is the share "
+        "of shuffles in which the largest difference of any two means reaches the pair's. Where "
+        "runs vary differently it errs more often than alpha (0.05 to 0.12 at 0.05 on real scores, "
+        "0.34 with one erratic run of 30); the max-T test does not.",
     ),
     "maxt": (
         "Step-down max-T test",
-        "Topics are resampled with the differences of every pair centred. The adjusted "
-        "p-value of a pair is the share of resamples in which the largest moderated t of "
-        "the pairs that are not yet decided reaches the pair's. Some pair without a "
-        "difference is significant with probability alpha (measured at 0.05: 0.05 to 0.11).",
+        "Topics are drawn anew with the differences of every pair centred; the p-value of a pair "
+        "is the share of draws in which the largest moderated t of the pairs that are not yet "
+        "decided reaches the pair's. Some pair without a difference is significant with "
+        "probability alpha (measured at 0.05: 0.05 to 0.11).",
     ),
     "paired": (
         "Classical tests",
-        "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair. "
-        "Wilcoxon's and the sign test are about symmetry and signs, and separate equal means "
-        "too often where differences are skewed. With a margin, chosen before the scores are "
-        "seen, two one-sided t tests find pairs whose means differ by less (equivalent).",
+        "Paired t test, Wilcoxon's signed-rank test and the sign test of every pair; the latter "
+        "two separate equal means too often where differences are skewed. With a margin, two "
+        "one-sided t tests find pairs whose means differ by less (equivalent).",
     ),
 }
 VIEWS = {

@@ -62,10 +62,8 @@ def conditions(*results: Mapping[Any, Any]) -> str:
     attrs = results[0]
     sizes = [
         counted(int(attrs[key]), noun)
-        if len({each[key] for each in results}) == 1
-        else f"{number_range([int(each[key]) for each in results])} {noun}s"
         for key, noun in zip(SIZES, ("run", "topic"), strict=True)
-        if all(key in each for each in results)
+        if key in attrs and len({of.get(key) for of in results}) == 1
     ]
     if "plan" in attrs:
         sizes.append(view_of(str(attrs["analysis"])).title(options_of_result(attrs)))

@@ -81,10 +81,9 @@ def collect_table(
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
-    outdated = any(analysis in row.contents()["outdated"] for row in study.rows().values())
-    state = "of the scores that are there now" if outdated else "yet"
     return BadStudy(
-        f"{study.path}: no result of {analysis} {state}; run: scorecube {analysis} {study.path}"
+        f"{study.path}: no result of {analysis} of the scores that are there now; run: scorecube "
+        f"{analysis} {study.path}"
     )
 
 

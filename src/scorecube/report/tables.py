@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -96,27 +95,33 @@ class Table:
             topics = labels_of(result, names.TOPIC)
             places = sorted(range(len(topics)), key=lambda k: natural_key(topics[k]))
             result = result.isel(topic=places)
+        sizes = {dim: result.sizes[dim] for dim in dims}
         sources = dict(_expanded(self.columns, result))
-        values = {name: _column(result, source, dims) for name, source in sources.items()}
-        values = {name: array for name, array in values.items() if array is not None}
         largest_first = {name.lstrip("-"): name[0] == "-" for name in self.sort.split()}
-        by = [name for name in largest_first if name in values or _has(result, name)]
-        hidden = [name for name in by if name not in values]
-        values |= {name: _column(result, name, dims) for name in hidden}
-        kept = np.arange(math.prod(result.sizes[dim] for dim in dims))
+        by = [name for name in largest_first if name in sources or _has(result, name)]
+        wanted = dict.fromkeys([*by, *self.only.split()])
+        hidden = [name for name in wanted if name not in sources and _has(result, name)]
+        columns = {}
+        for name, source in {**{name: name for name in hidden}, **sources}.items():
+            quantity = _quantity(result, source, dims).set_dims(sizes)
+            columns[name] = quantity.transpose(*dims).values.ravel()
+        frame = pd.DataFrame(columns)
+        outer = pd.Series(np.arange(len(frame)) // math.prod([*sizes.values()][self.within :]))
         if self.only:
-            flag = _column(result, self.only, dims) if _has(result, self.only) else kept < 0
-            kept = kept[~np.isnan(flag) if flag.dtype.kind == "f" else flag.astype(bool)]
-            values = {name: array[kept] for name, array in values.items()}
-        for name in {*self.whole.split()} & values.keys():
-            values[name] = _whole(values[name])
-        frame = pd.DataFrame(({} if COLLECTION in values else where(result)) | values)
+            flag = frame[self.only] if self.only in frame else pd.Series(False, frame.index)
+            frame = frame[flag if flag.dtype == bool else flag.notna()]
         if by:
-            ascending = [not largest_first[name] for name in by]
-            order = frame[by].sort_values(by, ascending=ascending, kind="stable").index.to_numpy()
-            outer = kept // math.prod(result.sizes[dim] for dim in dims[self.within :])
-            order = order[np.argsort(outer[order], kind="stable")]
-            frame = frame.drop(columns=hidden).iloc[order].reset_index(drop=True)
+            ascending = [True, *(not largest_first[name] for name in by)]
+            ordered = frame.assign(_outer=outer).sort_values(
+                ["_outer", *by], ascending=ascending, kind="stable"
+            )
+            frame = ordered.drop(columns="_outer")
+        frame = frame.drop(columns=hidden).reset_index(drop=True)
+        for name in {*self.whole.split()} & {*frame.columns}:
+            numbers = [None if np.isnan(number) else int(number) for number in frame[name]]
+            frame[name] = pd.Series(numbers, dtype=object)
+        if COLLECTION not in frame:
+            frame.insert(0, COLLECTION, where(result)[COLLECTION])
         return frame, {name: sources[name] for name in frame.columns if name in sources}
 
 
@@ -129,59 +134,44 @@ def _expanded(columns: str, result: xr.Dataset) -> Iterator[tuple[str, str]]:
     >>> list(_expanded("of=a[5] b? c_{k}=a", result))
     [('of', 'a[5]'), ('c_5', 'a[5]'), ('c_7', 'a[7]')]
     """
-    pairs = list[tuple[str, str]]()
     for word in columns.split():
         for end in LIMITS if "~" in word else LIMITS[:1]:
             name, _, source = word.replace("~", end).partition("=")
             plain = name.removesuffix("?")
-            if plain == name or _has(result, source or plain):
-                pairs.append((plain, source or plain))
-    for dim, group in groupby(pairs, lambda pair: pair[0].partition("{")[2].partition("}")[0]):
-        several = list(group)
-        for label in labels_of(result, dim) if dim else [""]:
-            for name, source in several:
-                yield name.replace(f"{{{dim}}}", label), f"{source}[{label}]" if dim else source
+            source = source or plain
+            dim = plain.partition("{")[2].partition("}")[0]
+            for label in labels_of(result, dim) if dim else [""]:
+                at = f"{source}[{label}]" if dim else source
+                if plain == name or _has(result, at):
+                    yield plain.replace(f"{{{dim}}}", label), at
 
 
 def _has(result: xr.Dataset, source: str) -> bool:
-    """Return whether a result has a quantity."""
-    plain = source.partition("[")[0]
+    """Return whether a result has a quantity, and its label."""
+    plain, _, label = source.removesuffix("]").partition("[")
+    if label and plain in result.variables:
+        return any(label in labels_of(result, str(dim)) for dim in result[plain].dims)
     return any(plain in names_of for names_of in (result.dims, result.variables, result.attrs))
 
 
-def _column(result: xr.Dataset, source: str, dims: Sequence[str]) -> Any:
-    """Return the values of a quantity at all positions along some dims; None for no such label.
+def _quantity(result: xr.Dataset, source: str, dims: Sequence[str]) -> xr.Variable:
+    """Return a quantity, at a label of the dim that a table does not have, if there is one.
 
     Raises BadName: A quantity that the result does not have.
     """
     plain, _, label = source.removesuffix("]").partition("[")
-    if not _has(result, plain):
-        raise BadName(f"no quantity {plain!r} of {result.attrs.get('analysis') or 'a result'}")
     if plain in result.variables:
-        array: xr.DataArray = result[plain]
+        variable: xr.Variable = result[plain].variable
     elif plain in result.dims:
-        array = xr.DataArray(np.arange(result.sizes[plain]), dims=plain)
+        variable = xr.Variable(plain, np.arange(result.sizes[plain]))
+    elif plain in result.attrs:
+        variable = xr.Variable((), result.attrs[plain])
     else:
-        array = xr.DataArray(result.attrs[plain])
+        raise BadName(f"no quantity {plain!r} of {result.attrs.get('analysis') or 'a result'}")
     if label:
-        (along,) = {*map(str, array.dims)} - {*dims}
-        labels = labels_of(result, along)
-        if label not in labels:
-            return None
-        array = array.isel({along: labels.index(label)}, drop=True)
-    sizes = {dim: result.sizes[dim] for dim in dims}
-    known_dims = [dim for dim in dims if dim in array.dims]
-    values = array.transpose(*known_dims).values.reshape(
-        [sizes[dim] if dim in known_dims else 1 for dim in dims]
-    )
-    return np.broadcast_to(values, [*sizes.values()]).ravel()
-
-
-def _whole(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return whole numbers; None where they are missing."""
-    whole: np.ndarray[Any, Any] = np.empty(len(numbers), object)
-    whole[:] = [None if np.isnan(number) else int(number) for number in numbers]
-    return whole
+        (along,) = {*variable.dims} - {*dims}
+        variable = variable.isel({along: labels_of(result, str(along)).index(label)})
+    return variable
 
 
 def traits_of(

@@ -103,8 +103,8 @@ class Table:
         hidden = [name for name in wanted if name not in sources and _has(result, name)]
         columns = {}
         for name, source in {**{name: name for name in hidden}, **sources}.items():
-            quantity = _quantity(result, source, dims).set_dims(sizes)
-            columns[name] = quantity.transpose(*dims).values.ravel()
+            quantity: Any = _quantity(result, source, dims)
+            columns[name] = quantity.set_dims(sizes).transpose(*dims).values.ravel()
         frame = pd.DataFrame(columns)
         outer = pd.Series(np.arange(len(frame)) // math.prod([*sizes.values()][self.within :]))
         if self.only:

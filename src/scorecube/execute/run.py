@@ -11,13 +11,11 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
-from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +30,7 @@ from scorecube.execute.executor import (
     Executor,
     Progress,
     on_cluster,
+    own_versions,
     reduce_items,
     run_items,
     unreported,
@@ -82,8 +81,7 @@ class Compute:
 
     def __call__(self, interval: Interval) -> Block:
         """Return the block of an interval of units."""
-        with one_blas_thread():
-            block = Block((interval,), block_parts(self.analysis, self.table, *interval))
+        block = Block((interval,), block_parts(self.analysis, self.table, *interval))
         if self.blocks is not None:
             self.blocks.record(*interval, arrays_of(block))
         return block
@@ -187,16 +185,18 @@ def run(
     combined.note()
     if combined.done and block_units is None:  # as long as those that are recorded
         block_units = max(stop - start for start, stop in combined.done)
-    if block_units is None and combined.n_left:
-        fixed, unit = time_first_blocks(compute, combined)
-        if fixed + unit * combined.n_left <= INLINE_SECONDS:
-            for interval in combined.gaps():  # short work is faster to repeat than to record
-                combined.add(compute(interval))
-                combined.note(interval)
-        block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
-        block_units = blocks.length(block_units) if blocks and combined.n_left else block_units
-    if pending := combined.gaps(block_units):
-        _compute(compute, combined, pending, executor, blocks)
+    # Blocks that run in parallel already use all cores.
+    with _controller().limit(limits=1, user_api="blas"):
+        if block_units is None and combined.n_left:
+            fixed, unit = time_first_blocks(compute, combined)
+            if fixed + unit * combined.n_left <= INLINE_SECONDS:
+                for interval in combined.gaps():  # short work is faster to repeat than to record
+                    combined.add(compute(interval))
+                    combined.note(interval)
+            block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
+            block_units = blocks.length(block_units) if blocks and combined.n_left else block_units
+        if pending := combined.gaps(block_units):
+            _compute(compute, combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, table, combined.arrays)
     result = plan.analysis.result(table, totals)
     result.attrs |= provenance(prepared)
@@ -278,19 +278,11 @@ def provenance(prepared: PreparedPlan) -> dict[str, Any]:
         "plan": json.dumps(plan.record(), sort_keys=True),
         "digest": plan.digest,
         "seed": str(plan.seed),
-        "versions": versions(),
+        "versions": json.dumps(own_versions()),
         "warnings": list(prepared.warnings),
         **{key: attrs[key] for key in names.ABOUT_TOPICS if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
-
-
-@cache
-def versions() -> str:
-    """Return the versions of the packages that results depend on, as JSON."""
-    return json.dumps(
-        {name: version(name) for name in ("scorecube", "numpy", "numba", "xarray", "dask", "zarr")}
-    )
 
 
 def _memory_limits() -> Iterator[int]:
@@ -305,28 +297,7 @@ def _memory_limits() -> Iterator[int]:
                 yield int((CONTROL_GROUPS / file.format(above)).read_text())
 
 
-_LOCK, _LIMITS = Lock(), list[Any]()
-
-
 @cache
 def _controller() -> ThreadpoolController:
     """Return the controller of the loaded libraries, whose search takes milliseconds."""
     return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS libraries to one thread: blocks that run in parallel already use all cores.
-
-    The limit holds for the whole process, so the first block sets it, and the last restores it.
-    """
-    with _LOCK:
-        limit = None if _LIMITS else _controller().limit(limits=1, user_api="blas")
-        _LIMITS.append(limit or _LIMITS[0])
-    try:
-        yield
-    finally:
-        with _LOCK:
-            limit = _LIMITS.pop()
-            if not _LIMITS:
-                limit.restore_original_limits()

@@ -16,7 +16,7 @@ from scorecube.analyses.table import make_table
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable, read_variables
 from scorecube.design import topic_set_size, wcw
-from scorecube.design.parameters import MOST_TOPICS, QUANTITIES
+from scorecube.design.parameters import QUANTITIES
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
@@ -189,20 +189,14 @@ def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
 
 
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
-    """Return sizes with those for differences, or widths, around the required ones.
-
-    They are ``nearby`` and ``nearby_topics``, (..., point).
+    """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` differences or widths.
 
     result: Of `topic_set_size`, at one gain setting.
-    along: Dim of the required differences or widths.
+    along: Dim of the required differences or widths, which the nearby ones are not below.
     """
-    required, most = result[along], result["topics"].max(along)
-    below = xr.ones_like(most, float).where(most >= MOST_TOPICS / 4, 0.6)
-    low = float(required.min()) * below
-    high = (low * 1.01).clip(min=float(required.max()) * 1.6)
-    points = np.linspace(low.values, high.values, POINTS, axis=-1)
-    nearby = xr.DataArray(points, low.coords, (*low.dims, "point"))
+    points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), POINTS)
     settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
-    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: nearby}
-    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)
-    return result.assign(nearby=nearby.variable, nearby_topics=sizes["topics"].variable)
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: points}
+    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]
+    topics = sizes.rename({along: "point"}).variable
+    return result.assign(nearby=("point", points), nearby_topics=topics)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.correlation import above_by_cell
+from scorecube.analyses.pairs import scale_of, width_of
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, IntArray, random_groups
-from scorecube.collection.schema import label_array, labels_of, read_variables
+from scorecube.collection.schema import CELL, label_array, labels_of, read_variables
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
@@ -33,9 +34,8 @@ ALL_SHARED = 0
 """Number of labelled topics that stands for all that the truth and the judge share."""
 LEAST = 2
 """Fewest common runs, topics of a set, and shared topics for a comparison topic by topic."""
-SEED = 0
-"""Of the topics whose labels are used, whatever the seed of the analysis."""
-PAIRS_AT_ONCE = 2**14  # pairs of runs whose differences are in memory
+PAIRS_AT_ONCE = 2**14
+"""Pairs of runs whose differences are in memory."""
 VARIABLES = read_variables("""
     [metric gain judge]
     tau | estimate | 1 | Kendall's tau-a of the runs under the truth and the judge
@@ -69,10 +69,8 @@ VARIABLES = read_variables("""
 class Judged:
     """A truth and a judge: scores of the runs of both, on shared topics if there are any.
 
-    name: Of the judge.
-    truth, judge: Of the same runs, and of the same units if `is_shared`.
     further: Of the judge on its other topics; None without any.
-    is_shared: Whether scores are compared topic by topic.
+    is_shared: Whether scores are compared topic by topic: then both have the same units.
     order: int64 (unit,): units of `truth` in the random order in which their labels are used.
     counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
     """
@@ -93,12 +91,11 @@ def judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
     """
     of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
     parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
-    scored: list[Any] = [
-        part[names.SCORE].notnull().transpose(names.RUN, names.TOPIC, ...).values for part in parts
-    ]
-    runs = scored[0].any(axis=(1, 2, 3)) & scored[1].any(axis=(1, 2, 3))
-    topics = [scores[runs].any(axis=(0, 2, 3)) for scores in scored]
-    if not all(scores[runs][:, has].all() for scores, has in zip(scored, topics, strict=True)):
+    known = [part[names.SCORE].notnull() for part in parts]
+    runs = np.logical_and(*(of.any([*CELL, names.TOPIC]).values for of in known))
+    known = [of.isel(run=runs) for of in known]
+    topics = [of.any([*CELL, names.RUN]).values for of in known]
+    if not all(of.isel(topic=has).all() for of, has in zip(known, topics, strict=True)):
         raise BadPlan(
             f"scores of {truth} or {judge} are missing; "
             f"leave their topics out with {option('missing', 'drop')}"
@@ -109,9 +106,9 @@ def judged(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
     is_shared = int(shared.sum()) >= LEAST
     of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
     table = _table(of_truth, shared if is_shared else topics[0])
-    # The random word of a topic does not depend on what is shared.
-    key = stream_key(SEED, Purpose.LABELLED_TOPICS)
-    words = np.random.Philox(counter=[0, 0, 0, 0], key=key).random_raw(len(shared))[shared]
+    # The random word of a topic depends neither on the seed nor on what is shared.
+    key = stream_key(0, Purpose.LABELLED_TOPICS)
+    words = np.random.Philox(key=key).random_raw(len(shared))[shared]
     n_documents = cube.get(names.LABEL_COUNTS)
     nothing = np.zeros((len(shared), 1, 1), np.int64)
     return Judged(
@@ -138,10 +135,7 @@ def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
 
 
 def compared(judged: Judged, sizes: Sequence[int]) -> Values:
-    """Return all that is compared of a judge, by the names of `VARIABLES`.
-
-    sizes: Numbers of labelled topics.
-    """
+    """Return all that is compared of a judge, and of numbers of labelled topics, by `VARIABLES`."""
     shared = judged.truth.n_topics if judged.is_shared else 0
     return {
         **rankings(judged),
@@ -192,8 +186,8 @@ def significant(table: Table) -> NDArray[np.int8]:
     """Return the signs of the differences that a paired t test finds, int8 (cell, pair); else 0."""
     first, second = np.triu_indices(len(table.runs), 1)
     signs = np.zeros((len(table.values), len(first)), np.int8)
-    for cell, (values, ends) in enumerate(zip(table.values, table.ranges, strict=True)):
-        unit = EQUAL * (float(np.ptp(values)) or 1.0 if ends is None else ends[1] - ends[0])
+    for cell, values in enumerate(table.values):
+        unit = EQUAL * scale_of(table, cell)
         for low in range(0, len(first), PAIRS_AT_ONCE):
             part = slice(low, low + PAIRS_AT_ONCE)
             # What differs by less than 1e-9 of the range is tied, as of `Paired`.
@@ -204,16 +198,12 @@ def significant(table: Table) -> NDArray[np.int8]:
 
 
 def biases(judged: Judged) -> Values:
-    """Return means under the judge less those under the truth, with limits over topics.
-
-    Those of runs are (cell, run), that of their mean (cell,); NaN without shared topics.
-    """
+    """Return means under the judge less those under the truth, with limits; NaN if not shared."""
     truth, judge = judged.truth, judged.judge
     of_runs = np.full((3, *truth.means.shape), np.nan)
     of_means = np.full((3, len(truth.means)), np.nan)
-    for cell, ends in enumerate(truth.ranges if judged.is_shared else ()):
-        by_run = judge.scores[cell] - truth.scores[cell]
-        width = None if ends is None else ends[1] - ends[0]
+    for cell in range(len(truth.scores) if judged.is_shared else 0):
+        by_run, width = judge.scores[cell] - truth.scores[cell], width_of(truth, cell)
         binary = bool(truth.binary[cell] and judge.binary[cell])
         for rows, is_binary, found in (
             (by_run, binary, of_runs[:, cell]),
@@ -227,10 +217,7 @@ def biases(judged: Judged) -> Values:
 
 
 def corrections(judged: Judged, sizes: Sequence[int]) -> Values:
-    """Return corrected means by numbers of labelled topics, 0 for all shared ones.
-
-    They are (cell, size, run), and NaN for as many topics as there are, or more.
-    """
+    """Return corrected means, (cell, size, run); NaN for as many topics as there are, or more."""
     truth, judge, n_units = judged.truth, judged.judge, judged.truth.sizes.size
     found = np.full((len(truth.scores), len(sizes), len(truth.runs), 3), np.nan)
     for k, size in enumerate(sizes if judged.is_shared else ()):
@@ -248,10 +235,7 @@ def corrections(judged: Judged, sizes: Sequence[int]) -> Values:
 
 
 def labels(counts: NDArray[Any]) -> Values:
-    """Return the agreement of labels with limits over topics, (coefficient,).
-
-    counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
-    """
+    """Return the agreement of labels, counted by `Judged.counts`, with limits over topics."""
     counts = counts[counts.any(axis=(1, 2))]
     group = random_groups(len(counts))
     n_groups = min(len(counts), GROUPS_LEFT_OUT) if len(counts) >= LEAST_LEFT_OUT else 0

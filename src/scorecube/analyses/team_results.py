@@ -1,8 +1,8 @@
 """What results of `Teams` hold: variances over trials, and what a team loses that is absent.
 
-Variances are of the remaining runs over the remaining topics (Sakai and Shang 2016, sections 5.1
-and 5.2). Along leave: 0 for the whole collection; along topic_step: all topics, then the first of a
-random order of each trial. Means over absent teams give each team equal weight.
+Variances are of the remaining runs over the remaining topics (Sakai and Shang 2016, section 5).
+Along leave: 0 for the whole collection; along topic_step: all topics, then the first of a random
+order of each trial. Means over absent teams give each team equal weight.
 """
 
 from __future__ import annotations
@@ -54,10 +54,7 @@ VARIABLES = read_variables("""
 
 
 def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) -> dict[str, Any]:
-    """Return means and limits of variances over trials, topics needed, and the first miss.
-
-    variance, n_topics: (cell, leave, step, trial).
-    """
+    """Return what follows from variances and numbers of topics, (cell, leave, step, trial)."""
     n_trials = np.isfinite(variance).sum(axis=-1)
     n_trials[:, 0] = np.minimum(n_trials[:, 0], 1)  # the whole is one trial
     mean, low, high = t_limits(variance)
@@ -122,11 +119,7 @@ def means_and_ranks(scores: FloatArray) -> tuple[Any, Any]:
 
 
 def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return means of the finite values along the last axis, and limits by Student's t.
-
-    values: float64 (..., value).
-    Returns mean, low, high: float64 (...); NaN without a value, limits for fewer than two.
-    """
+    """Return means of the finite values along the last axis, and limits by Student's t or NaN."""
     from scipy.special import stdtrit
 
     finite = np.isfinite(values)

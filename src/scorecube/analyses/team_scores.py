@@ -34,11 +34,9 @@ TOLERANCE = 1e-9
 class JudgedRuns(Table):
     """Scores of runs, and the judged documents of their lists; missing scores are NaN.
 
-    topics: Labels.
     pools: The documents that each team contributed, of levels that scores depend on.
     keep_unpooled: Whether documents that no team contributed stay judged when a team is left out.
-    lists: Judged documents at ranks, (run, topic, entry).
-    documents: int32 (run, topic, entry): their numbers within the topic.
+    lists, documents: Judged documents at ranks, (run, topic, entry); their numbers in the topic.
     measures: Metric and gains, float64 (level,), of each cell.
     """
 
@@ -50,10 +48,8 @@ class JudgedRuns(Table):
     measures: tuple[tuple[Metric, FloatArray], ...]
 
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:
-        """Score some runs without the documents that only teams left out contributed.
+        """Score some runs without the documents that only teams left out, (team,), contributed.
 
-        left_out: bool (team,); with none, all documents stay judged.
-        runs: Positions of the runs, or bool (run,).
         Returns scores: float64 (cell, kept run, topic); NaN on topics without a relevant document.
         """
         runs = np.arange(len(self.runs))[runs]
@@ -67,20 +63,12 @@ class JudgedRuns(Table):
 
 
 def list_scores(measures: Any, lists: Lists, judged: Any) -> FloatArray:
-    """Return the scores of lists, float64 (cell, run, topic).
-
-    judged: int64 (topic, level): judged documents.
-    """
+    """Return the scores of lists, (cell, run, topic), for judged documents, (topic, level)."""
     return np.stack([metric.score_lists(lists, judged, gains) for metric, gains in measures])
 
 
 def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> JudgedRuns:
-    """Return the runs of a cube with rankings.
-
-    depth: First ranks of a run that contribute to the pool; None for an estimate.
-    Raises BadPlan: Scores that are not those of the rankings, or of other levels than those of
-        documents.
-    """
+    """Return the runs of a cube with rankings; for no depth of the pool that is estimated."""
     if names.TOPIC_GROUP in cube.coords and not cube[names.TOPIC_GROUP].to_index().is_unique:
         raise BadPlan("topic_group says that topics come in groups; rankings are judged by topic")
     estimate = None if depth is not None else estimate_pool_depth(cube)
@@ -150,10 +138,7 @@ def metrics_of(cube: xr.Dataset) -> list[Metric]:
 
 
 def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
-    """Return the documents of a level or higher at ranks, and their numbers within the topic.
-
-    Returns lists, documents: (run, topic, entry); documents int32.
-    """
+    """Return the documents of a level or higher at ranks, and their numbers within the topic."""
     levels, documents = cube[schema.LEVEL_AT_RANK].values, cube[names.DOCUMENT_AT_RANK].values
     topics = np.arange(levels.shape[1])[:, np.newaxis]
     for of_run, at_rank in zip(levels, documents, strict=True):

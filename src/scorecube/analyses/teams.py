@@ -100,10 +100,10 @@ class Teams(Analysis):
         """Return the numbers of topics of the steps, descending from all topics."""
         return sorted({len(table.topics), *(self.topic_sizes or ())}, reverse=True)
 
-    def draw(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Any]:
-        """Return which teams some trials leave out, and with a chain the places of topics in it.
+    def draw(self, table: JudgedRuns, start: int, stop: int) -> tuple[Any, Any]:
+        """Return the teams that some trials leave out, and places of topics, (leave, ..., trial).
 
-        The whole collection has one chain. All arrays are (leave, ..., trial).
+        The whole collection has one chain of topics.
         """
         leaves, n_teams, n_topics = self.leaves(table), len(table.pools.teams), len(table.topics)
         of_teams, of_topics = table.key(Purpose.TEAMS_LEFT_OUT), table.key(Purpose.TOPIC_CHAIN)
@@ -112,15 +112,12 @@ class Teams(Analysis):
         for row, k in np.ndindex(len(leaves), stop - start):
             leave, trial = leaves[row], start + k
             left_out[row, random_subset(of_teams, trial, leave, n_teams, leave), k] = True
-            if self.topic_sizes:
-                order = random_subset(of_topics, trial if leave else 0, leave, n_topics, n_topics)
-                places[row, order, k] = np.arange(n_topics)
-        drawn: dict[str, Any] = {names.TEAM_LEFT_OUT: left_out, names.TOPIC_PLACE: places}
-        return drawn if self.topic_sizes else {names.TEAM_LEFT_OUT: left_out}
+            order = random_subset(of_topics, trial if leave else 0, leave, n_topics, n_topics)
+            places[row, order, k] = np.arange(n_topics)
+        return left_out, places
 
     def block(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Part]:
-        drawn, steps = self.draw(table, start, stop), self.steps(table)
-        left_out = drawn[names.TEAM_LEFT_OUT]
+        (left_out, places), steps = self.draw(table, start, stop), self.steps(table)
         shape = (len(table.scores), len(left_out), len(steps), stop - start)
         variance, n_topics = np.full(shape, np.nan), np.zeros(shape, np.int32)
         for row, trial in np.ndindex(len(left_out), stop - start):
@@ -131,7 +128,7 @@ class Teams(Analysis):
             n_topics[:, row, 0, trial] = is_left.sum(axis=-1)
             for cell, step in np.ndindex(len(scores), len(steps) - 1):
                 topics = np.flatnonzero(is_left[cell])
-                order = np.argsort(drawn[names.TOPIC_PLACE][row, topics, trial])
+                order = np.argsort(places[row, topics, trial])
                 topics = np.sort(topics[order[: steps[step + 1]]])
                 n_topics[cell, row, step + 1, trial] = len(topics)
                 if len(topics) == steps[step + 1]:
@@ -140,7 +137,7 @@ class Teams(Analysis):
         return {"variance": Concat(variance), "n_topics": Concat(n_topics)}
 
     def result(self, table: JudgedRuns, totals: Totals) -> xr.Dataset:
-        left_out = self.draw(table, 0, table.trials)[names.TEAM_LEFT_OUT]
+        left_out, _ = self.draw(table, 0, table.trials)
         values = dict(totals) | run_values(left_out, table.pools)
         values |= variance_values(totals["variance"], totals["n_topics"], self.leaves(table))
         coords = {names.LEAVE: self.leaves(table), names.TOPIC_STEP: self.steps(table)}
@@ -148,9 +145,10 @@ class Teams(Analysis):
         return table.dataset(VARIABLES, values | absent_values(table), coords, attrs)
 
     def drawn(self, table: JudgedRuns) -> xr.Dataset:
+        left_out, places = self.draw(table, 0, table.trials)
+        arrays = {
+            names.TEAM_LEFT_OUT: ((names.LEAVE, names.TEAM, names.TRIAL), left_out),
+            names.TOPIC_PLACE: ((names.LEAVE, names.TOPIC, names.TRIAL), places),
+        }
         teams = names.TEAM, label_array(table.pools.teams)
-        coords = {names.LEAVE: self.leaves(table), names.TEAM: teams}
-        dims = {names.TEAM_LEFT_OUT: names.TEAM, names.TOPIC_PLACE: names.TOPIC}
-        drawn = self.draw(table, 0, table.trials)
-        arrays = {name: ((names.LEAVE, dims[name], names.TRIAL), drawn[name]) for name in drawn}
-        return xr.Dataset(arrays, coords)
+        return xr.Dataset(arrays, {names.LEAVE: self.leaves(table), names.TEAM: teams})

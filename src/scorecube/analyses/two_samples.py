@@ -164,11 +164,7 @@ class TwoSamples(Analysis):
             yield low, min(low + step, stop)
 
     def counts(self, table: Table, size: int, low: int, high: int, pair: Any = None) -> FloatArray:
-        """Return how often samples of some trials draw each unit, float64 (half, trial, unit).
-
-        size: Units in a sample.
-        pair: Number of a pair of runs with samples of its own; None for all pairs.
-        """
+        """Return how often samples of some trials draw each unit, float64 (half, trial, unit)."""
         key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
         return topic_counts(key, self.kind, table.sizes.size, size, low, high, pair or 0)
 

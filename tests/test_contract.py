@@ -73,7 +73,7 @@ COLUMNS = {
 COMMON = "--collection --metrics --gains --runs --topics --top-runs --by --seed --workers --cluster --scheduler --dry-run"
 OPTIONS = {
     "evaluate": "--name --runs --qrels --teams --metrics --gains --order --depth --run-name --replace",
-    "import": "--name --metric --gain --layout --teams --replace",
+    "import": "--name --metric --layout --teams --replace",
     "info": "--format",
     "compare": "--metrics --collections --missing --format",
     "gate": "--run --baseline --margin --metrics --collections --missing --allow-undecided --format",

@@ -170,7 +170,7 @@ def test_groups_from_a_file_are_kept_in_the_study(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("topic,topic_group\n1_1,a\n1_1,b\n", "two groups: 'b' here and 'a' before"),
+        ("topic,topic_group\n1_1,a\n1_1,b\n", "'b' here and 'a' before"),
         ("topic,group\n1_1,a\n", "topic_group"),
     ],
 )

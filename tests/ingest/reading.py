@@ -7,42 +7,35 @@ from typing import Any
 
 import pandas as pd
 
-from scorecube.ingest.cubes import cubes_of
-from scorecube.ingest.formats import read_collections
 from scorecube.ingest.objects import read_objects
-from scorecube.ingest.scores import SCORE, Reading
+from scorecube.ingest.scores import Reading, cubes_of
+from scorecube.ingest.tools import read_collections
 
 Matrices = dict[str, pd.DataFrame]
 
 
-def matrices_of(reading: Reading) -> dict[str, Matrices]:
-    """Return gain setting -> metric -> runs x topics, of the only collection."""
-    reading.only()
+def matrices_of(reading: Reading) -> Matrices:
+    """Return metric -> runs x topics, of the only collection and gain setting."""
     cubes_of(reading, notify=lambda _: None)  # refuses what makes no cube
-    found: dict[str, Matrices] = {}
-    runs, topics = (list(dict.fromkeys(reading.frame[dim].astype(str))) for dim in ("run", "topic"))
-    for (gain, metric), part in reading.frame.groupby(
-        ["gain", "metric"], sort=False, observed=True
-    ):
-        labels = part[["run", "topic"]].astype(str).assign(score=part[SCORE])
-        frame = labels.set_index(["run", "topic"])["score"].unstack()
-        frame = frame.reindex(index=runs, columns=topics).rename_axis(index=None, columns=None)
-        found.setdefault(str(gain), {})[str(metric)] = frame
-    return found
+    (array,) = reading.arrays.values()
+    frames = array.squeeze("gain", drop=True).reset_coords(drop=True)
+    return {
+        metric: frames.sel(metric=metric).to_pandas().rename_axis(index=None, columns=None)
+        for metric in array["metric"].values.tolist()
+    }
 
 
-def read_scores(paths: list[Path], **options: Any) -> dict[str, Matrices]:
+def read_scores(paths: list[Path], **options: Any) -> Matrices:
     """Return the scores of files of one collection."""
     return matrices_of(read_collections(paths, **options))
 
 
-def read_matrix(path: Path, *, transpose: bool = False, header: bool = True) -> pd.DataFrame:
+def read_matrix(path: Path, *, header: bool = True) -> pd.DataFrame:
     """Return the scores of a matrix."""
-    layout = "matrix" if header else "numbers"
-    (frame,) = read_scores([path], layout=layout, transpose=transpose)[""].values()
+    (frame,) = read_scores([path], layout="matrix" if header else "numbers").values()
     return frame
 
 
 def to_matrices(scores: Any) -> Matrices:
     """Return scores in memory."""
-    return matrices_of(read_objects(scores))[""]
+    return matrices_of(read_objects(scores))

@@ -11,10 +11,9 @@ from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, option
-from scorecube.ingest.formats import layouts
+from scorecube.ingest.formats import AUTO, NUMBERS, layouts
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.ingest.roles import TAKEN
-from scorecube.ingest.source import AUTO, NUMBERS
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:

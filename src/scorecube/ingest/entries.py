@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
-from scorecube.ingest.tables import is_frame, label_of, pandas_frame
+from scorecube.ingest.tables import is_frame, label_of
 
 RANX = "ranx"
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
@@ -92,15 +92,14 @@ def _word(value: Any, what: str, path: str, line: int) -> bytes:
 def _columns(value: Any, kind: Kind) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Return topics, documents, values and ranks (none if there are none)."""
     if is_frame(value):
-        frame = pandas_frame(value)
-        places = places_of(map(str, frame.columns), kind)
+        places = places_of(map(str, value.columns), kind)
         if lacking := [role for role, columns in places.items() if len(columns) != 1]:
             found = f"{len(places[lacking[0]])} columns name the {lacking[0]}"
-            raise kind.refusal(f"{found}; found {', '.join(map(str, frame.columns))[:200]}")
-        words = [header_word(str(name)) for name in frame.columns]
+            raise kind.refusal(f"{found}; found {', '.join(map(str, value.columns))[:200]}")
+        words = [header_word(str(name)) for name in value.columns]
         at = [columns[0] for columns in places.values()]
-        ranks = frame.iloc[:, words.index("rank")].tolist() if "rank" in words else []
-        topics, documents, values = (frame.iloc[:, k].tolist() for k in at)
+        ranks = value.iloc[:, words.index("rank")].tolist() if "rank" in words else []
+        topics, documents, values = (value.iloc[:, k].tolist() for k in at)
         return topics, documents, values, ranks
     if hasattr(value, "to_dict"):  # of ranx
         value = value.to_dict()

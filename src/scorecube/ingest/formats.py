@@ -1,20 +1,119 @@
-"""Formats of files of per-topic scores: their list, detection, and reading."""
+"""Formats of files of per-topic scores: what one is, and their list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scorecube.errors import BadInput, BadName, BadPlan, option
-from scorecube.ingest.files import PathLike
-from scorecube.ingest.source import AUTO, BUILT_IN, LONG, MATRIX, NUMBERS, File
-from scorecube.ingest.source import Format as Format
+from scorecube.errors import BadName
+from scorecube.ingest.files import PathLike, is_parquet, read_text
 
 if TYPE_CHECKING:
-    from scorecube.ingest.scores import Reading, Scores
+    import pandas as pd
 
-OF_PARQUET = (LONG, "every_eval_ever", "inspect")
-_registered: dict[str, Format] = {}
+    from scorecube.ingest.scores import Part
+
+AUTO, MATRIX, NUMBERS, LONG = "auto", "matrix", "numbers", "long"
+N_LINES = 50
+"""Number of lines from which a format is detected."""
+BUILT_IN = {
+    MATRIX: "topics down, runs across, or exchanged, one file a metric",
+    NUMBERS: "a matrix without a header, as of NTCIREVAL: runs are numbered",
+    LONG: "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
+    "gdeval": "output of gdeval or ndeval",
+    "trec_eval": "output of trec_eval -q, one file a run",
+    "ir_measures": "output of ir_measures -q, one file a run",
+    "nev": "output of NTCIREVAL, one file a run",
+    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
+    "every_eval_ever": "samples of Every Eval Ever (JSON lines)",
+    "lm_eval": "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
+    "inspect": "log of Inspect in JSON",
+    "autojudge": "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
+}
+"""Formats of this package, general ones first; they are tried from the last."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of scores, which is read once.
+
+    path: Its path.
+    text: Its text; '' of Parquet.
+    """
+
+    path: PathLike
+    text: str
+
+    @classmethod
+    def read(cls, path: PathLike) -> File:
+        """Read a file (BadInput for one that cannot be read, or is no text)."""
+        return cls(path, "" if is_parquet(path) else read_text(path))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """First lines that are not empty, at least one."""
+        lines = (match.group() for match in re.finditer(r"[^\n]*\S[^\n]*", self.text))
+        return list(islice(lines, N_LINES))
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """Cells of these lines between commas, tabs or semicolons; none of JSON and Parquet."""
+        from scorecube.ingest.tables import delimiter_of, is_json, split_cells
+
+        if not self.text or is_json(self.text):
+            return []
+        return split_cells("\n".join(self.lines), delimiter_of(self.text))
+
+    @cached_property
+    def records(self) -> list[tuple[int, Any]]:
+        """Objects of JSON with their lines; none of other files."""
+        from scorecube.ingest.tables import is_json, parse_json
+
+        return parse_json(self.text, self.path) if is_json(self.text) else []
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The file as a table; see `scorecube.ingest.tables`."""
+        from scorecube.ingest import tables
+
+        if not self.text:
+            return tables.table_of_frame(tables.read_parquet(self.path))
+        if self.records or tables.is_json(self.text):
+            return tables.table_of_records(self.records, self.path)
+        return tables.table_of_text(self.text, self.path)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Names in its first object; none of other files than JSON."""
+        first = self.records[0][1] if self.records else None
+        return {*first} if isinstance(first, dict) else set()
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files of per-topic scores.
+
+    name: Value of the argument `layout`.
+    about: Content of a file in a few words, for help and messages.
+    detect: Returns whether a `File` has this format. Formats that are registered later are tried
+        first.
+    read: Reads a `File`, and perhaps only one metric: returns a data frame with a row a score, of
+        the columns run, topic and score, and perhaps collection, metric, gain, seed, system and
+        topic_group; the index is the line. Formats of this package may return a `Part`.
+    """
+
+    name: str
+    about: str
+    detect: Callable[[File], bool]
+    read: Callable[..., pd.DataFrame | Part]
+
+
+REGISTERED: dict[str, Format] = {}
+"""Formats from code outside of the package, by name."""
 
 
 def register_format(added: Format) -> None:
@@ -24,110 +123,10 @@ def register_format(added: Format) -> None:
     """
     if added.name in (AUTO, *BUILT_IN):
         raise BadName(f"layout {added.name!r} exists in scorecube; choose another name")
-    _registered.pop(added.name, None)
-    _registered[added.name] = added
+    REGISTERED.pop(added.name, None)
+    REGISTERED[added.name] = added
 
 
 def layouts() -> dict[str, str]:
     """Return the names of all formats, with their content in a few words."""
-    return BUILT_IN | {name: added.about for name, added in _registered.items()}
-
-
-def load_format(name: str) -> Format:
-    """Return the format of a name of `layouts` (BadPlan for another one)."""
-    from scorecube.ingest.tools import FORMATS
-
-    formats = FORMATS | _registered
-    if name not in formats:
-        choices = ", ".join([AUTO, *layouts()])
-        raise BadPlan(f"no layout {name!r}; known: {choices}", option="layout")
-    return formats[name]
-
-
-def detect(file: File | PathLike) -> str:
-    """Return the name of a file's format, found from its content (BadInput for none)."""
-    content = file if isinstance(file, File) else File.read(file)
-    for name in reversed(list(layouts()) if content.text else OF_PARQUET):
-        if load_format(name).detect(content):
-            return name
-    choices = "; ".join(f"{option('layout', name)} ({about})" for name, about in layouts().items())
-    raise BadInput(
-        f"no known layout fits the first lines; choose one: {choices}",
-        content.path,
-        option="layout",
-    )
-
-
-def read_collections(
-    paths: Sequence[PathLike],
-    *,
-    layout: str = AUTO,
-    metric: str | None = None,
-    transpose: bool = False,
-    chosen: Mapping[str, str] | None = None,
-) -> Reading:
-    """Read files of per-topic scores that other tools computed, of one or several collections.
-
-    paths: Files of one format, plain or gzip.
-    layout: Name of the format, see `layouts`; ``auto`` detects it from the content.
-    metric: Name of the metric where a file does not name it, else the only metric to read, by its
-        name here or in the tool.
-    transpose: Matrices have runs down and topics across.
-    chosen: Role (run, topic, collection, seed, score or topic_group) -> its column, of tables with
-        named columns.
-    Returns reading: The scores, and what was read as what. Metrics of other tools have the names of
-        this package where they mean the same.
-    Raises BadInput: All problems of all files with file and line; files of an unknown format, or of
-        several formats.
-    Raises BadPlan: An unknown layout; options that do not apply to it; two matrices of one metric.
-    """
-    from scorecube.ingest.scores import Scores, collect, refuse_other_matrices, scores_of_frame
-
-    # The content does not show whether runs are rows or columns: only matrices have both.
-    if transpose and layout == AUTO:
-        layout = MATRIX
-    parts: list[Scores] = []
-    problems: list[BadInput] = []
-    name, first = layout, None
-    files_of: dict[str, PathLike] = {}
-    for path in paths:
-        try:
-            file = File.read(path)
-            fits = detect(file) if layout == AUTO else layout
-            if first is None:
-                name, first = fits, path
-                arguments = _arguments(name, transpose, chosen or {})
-            elif fits != name:
-                raise BadInput(
-                    f"looks like layout {fits}, and {first} like {name}; import them one after "
-                    f"the other, or choose the {option('layout')}",
-                    path,
-                    option="layout",
-                )
-            scores = load_format(name).read(file, metric, **arguments)
-            part = scores if isinstance(scores, Scores) else scores_of_frame(scores, metric, path)
-            for run in part.frame["run"].unique() if load_format(name).is_run else ():
-                if (other := files_of.setdefault(run, path)) != path:
-                    raise BadInput(f"a second file of run {run!r}; the first is {other}", path)
-            parts.append(part)
-        except BadInput as error:
-            problems.append(error)
-    if name in (MATRIX, NUMBERS):
-        refuse_other_matrices(parts)
-    return collect(parts, problems, metric)
-
-
-def _arguments(layout: str, transpose: bool, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of a format's reader (BadPlan for options that do not apply to it)."""
-    takes = load_format(layout).options
-    wrong: list[tuple[str, Any, str]] = []
-    if transpose and "transpose" not in takes:
-        wrong.append(("transpose", True, "matrices"))
-    if "chosen" not in takes:
-        kind = "tables with named columns"
-        wrong += [(f"{role}_column", column, kind) for role, column in chosen.items()]
-    for name, value, kind in wrong[:1]:
-        text = f"{option(name, value)} applies to {kind}, and the layout is {layout}"
-        raise BadPlan(text, option=name)
-    arguments = {"transpose": transpose, "chosen": chosen}
-    return {name: arguments[name] for name in takes}
+    return BUILT_IN | {name: added.about for name, added in REGISTERED.items()}

@@ -13,12 +13,6 @@ from scorecube.metrics.parsing import has_known_name
 TREC_EVAL = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "Rprec": "Rprec", "bpref": "bpref"}
 TREC_EVAL_CUT = {"P": "P", "ndcg_cut": "nDCG", "recall": "Recall", "success": "Hit"}
 """Measures with a cut-off; map_cut divides by R, AP@k by min(k, R)."""
-BEFORE_9 = (
-    (re.compile(r"(P|recall)([1-9]\d*)"), r"\1_\2"),
-    (re.compile(r"ircl_prn\.(\d\.\d+)"), r"iprec_at_recall_\1"),
-    (re.compile(r"R-prec"), "Rprec"),
-)
-"""Names of measures of trec_eval up to version 8 -> since version 9."""
 SMALL = (
     dict.fromkeys(("mrr", "rr", "recip_rank"), "RR")
     | dict.fromkeys(("precision", "p"), "P")
@@ -32,7 +26,7 @@ SMALL = (
 NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
 """Counts, logarithms and texts of trec_eval, read only on request."""
 IR_MEASURES = {"R": "Recall", "Success": "Hit", "Bpref": "bpref"}
-IR_SHAPE = re.compile(
+IR_SHAPE = (
     r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+"
     r"|INST|INSQ|infAP|IPrec|Judged|nDCG|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP"
     r"|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
@@ -40,25 +34,14 @@ IR_SHAPE = re.compile(
 """Measures in the output of ir_measures."""
 IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
 """Measures of ir_measures that are counts; left out as those of trec_eval."""
-NDEVAL = re.compile(r"(n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
-GDEVAL = re.compile(r"(ndcg|err)@[1-9]\d*")
-"""Measures in the outputs of ndeval and gdeval."""
-RANX = re.compile(
-    r"(map|ndcg|ndcg_burges|dcg|mrr|precision|recall|f1|r-precision|hits|hit_rate|bpref|rbp"
-    r"|map_cut_|ndcg_rel|Rndcg|set_\w+|iprec_at_recall_|11pt_avg|judged)[-@_.]?[\d.]*",
-    re.IGNORECASE,
+EVALS = re.compile(r"(ndcg|err|n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
+"""Measures in the outputs of gdeval and ndeval."""
+OTHERS = re.compile(
+    r"(iprec_at_recall|ndcg_rel|Rndcg|11pt_avg|set_|utility|relative_|binG|G).*|f1.*"
 )
-NTCIREVAL = {
-    "Q-measure": "Q",
-    "O-measure": "O",
-    "P-plus": "P+",
-    "QMeasure": "Q",
-    "OMeasure": "O",
-    "PMeasure": "P-measure",
-    "PPlusMeasure": "P+",
-}
-"""Measures of NTCIREVAL, then those of pyNTCIREVAL where they differ -> names here."""
-NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)", "QMeasure": "Q", "Precision": "P"} | {
+"""Further measures of trec_eval and ranx, by which levels of dictionaries are told apart."""
+NTCIREVAL = {"Q-measure": "Q", "O-measure": "O", "P-plus": "P+"}
+NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)"} | {
     name: name for name in ("AP", "Q", "P", "RBP", "ERR", "nERR", "Hit")
 }
 """With a cut-off; its nDCG discounts by its option -logb, 2 by default; MSnDCG is nDCG."""
@@ -71,17 +54,16 @@ def from_trec_eval(measure: str) -> str:
     --------
     >>> [from_trec_eval(measure) for measure in ("map", "P_10", "ndcg_cut_10", "map_cut_10")]
     ['AP', 'P@10', 'nDCG@10', 'map_cut_10']
-    >>> [from_trec_eval(measure) for measure in ("mrr@10", "ndcg_at_3", "map@10", "R-prec")]
-    ['RR@10', 'nDCG@3', 'map@10', 'Rprec']
+    >>> [from_trec_eval(measure) for measure in ("mrr@10", "ndcg_at_3", "map@10")]
+    ['RR@10', 'nDCG@3', 'map@10']
     """
-    new = next((shape.sub(to, measure) for shape, to in BEFORE_9 if shape.fullmatch(measure)), "")
-    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", new or measure)
+    cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", measure)
     if cut and cut[1] in TREC_EVAL_CUT:
         return f"{TREC_EVAL_CUT[cut[1]]}@{cut[2]}"
     small = re.fullmatch(r"([a-z_-]+?)(?:@|_at_)([1-9]\d{0,5})", measure.lower())
     if small and SMALL.get(small[1], "AP") != "AP":
         return canonical(f"{SMALL[small[1]]}@{small[2]}") or measure
-    return TREC_EVAL.get(new or measure, new or ("RR" if measure == "mrr" else measure))
+    return "RR" if measure == "mrr" else TREC_EVAL.get(measure, measure)
 
 
 def from_ir_measures(measure: str) -> str:
@@ -114,14 +96,18 @@ def from_pyterrier(measure: str) -> str:
     return from_ir_measures(measure) if name == measure else name
 
 
-def from_gdeval(measure: str) -> str:
-    """Return a name for a measure of gdeval, which no measure here has.
+def from_eval(measure: str) -> str:
+    """Return the name of a measure of gdeval, which no measure here has, or of ndeval.
 
-    Its nDCG has gains of 2**level - 1; its ERR divides by 2**4 for every highest level, as
-    ``ERR(form=exp2)`` only if the highest level is 4.
+    The nDCG of gdeval has gains of 2**level - 1; its ERR divides by 2**4 for every highest level,
+    as ``ERR(form=exp2)`` only if the highest level is 4.
     """
     name, _, cutoff = measure.partition("@")
-    return f"gdeval:{'nDCG' if name == 'ndcg' else 'ERR'}@{cutoff}"
+    return (
+        f"gdeval:{'nDCG' if name == 'ndcg' else 'ERR'}@{cutoff}"
+        if name in ("ndcg", "err")
+        else measure
+    )
 
 
 def from_ntcireval(measure: str) -> str:
@@ -150,10 +136,9 @@ def canonical(label: str) -> str:
 
 @cache
 def is_measure(name: str) -> bool:
-    """Return whether a name is that of a measure here, of trec_eval or of ranx."""
-    shapes = (NO_MEASURES, NDEVAL, RANX)
-    is_of_tool = from_trec_eval(name) != name or any(shape.fullmatch(name) for shape in shapes)
-    return is_of_tool or bool(canonical(name))
+    """Return whether a name is that of a measure here, or of another tool."""
+    is_of_tool = any(shape.fullmatch(name) for shape in (NO_MEASURES, EVALS, OTHERS))
+    return is_of_tool or from_trec_eval(name) != name or bool(canonical(name))
 
 
 def metric_of_file(path: PathLike) -> str:

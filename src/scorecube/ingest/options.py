@@ -6,8 +6,7 @@ from typing import Literal
 
 from scorecube import names
 from scorecube.analyses.options import option_field, options_of
-from scorecube.ingest.formats import layouts
-from scorecube.ingest.source import AUTO
+from scorecube.ingest.formats import AUTO, layouts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,21 +58,13 @@ class ImportOptions:
     metric: str | None = option_field(
         None, "Metric of files that do not name it; otherwise the only one to read."
     )
-    gain: str = option_field(
-        names.AUTO, "Gain setting of the scores; with a gain column, the only one to read."
-    )
     layout: str = option_field(
         AUTO, "auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + "."
     )
-    transpose: bool = option_field(False, "Rows of matrices are runs, columns are topics.")
     run_column: str | None = option_field(None, "Column of runs, such as model_name.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
     collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
     seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
-    score_column: str | None = option_field(None, "Column of scores, such as value.")
-    topic_group_column: str | None = option_field(
-        None, "Column of what topics come in, such as conversation_id."
-    )
     lower_is_better: tuple[str, ...] = option_field(
         (), "Metrics whose smaller values are better, such as last_rel."
     )

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from scorecube.errors import BadName, FetchFailed
-from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import read_text
-from scorecube.ingest.matrix import read_matrix
-from scorecube.ingest.scores import collect
+from scorecube.ingest.scores import collect, cubes_of, only_cube
+from scorecube.ingest.tabular import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 """Environment variables: address of the files, and the folder that keeps them."""

@@ -35,7 +35,7 @@ from scorecube.ingest.lines import (
     split_lines,
 )
 from scorecube.ingest.roles import RUNS, header_word
-from scorecube.ingest.tables import is_frame, pandas_frame, parse_json, read_parquet, refuse
+from scorecube.ingest.tables import is_frame, parse_json, read_parquet, refuse
 
 RUN_LINE = "topic Q0 document rank score tag"
 RES = ".res"
@@ -141,9 +141,8 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines]:
     """
     named: Any = runs
     if is_frame(runs):
-        frame = pandas_frame(runs)
-        tags = [column for column in frame.columns if header_word(str(column)) in TAGS]
-        named = dict(list(frame.groupby(tags[0], sort=True))) if len(tags) == 1 else None
+        tags = [column for column in runs.columns if header_word(str(column)) in TAGS]
+        named = dict(list(runs.groupby(tags[0], sort=True))) if len(tags) == 1 else None
     if not isinstance(named, Mapping) or not named or "" in named:
         raise BadInput(f"no run, or a run without a name; expected {RUN.forms}", option="runs")
     return [_run_of_object(str(name), run, with_ranks) for name, run in named.items()]

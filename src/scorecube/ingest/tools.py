@@ -1,218 +1,167 @@
-"""Readers of the formats of this package: `File` -> scores in a tidy frame."""
+"""Readers of the formats of this package, detection of formats, and reading of files."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scorecube.errors import BadInput, counted, option
+import pandas as pd
+
+from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import logs
-from scorecube.ingest.files import bare_name
-from scorecube.ingest.long import read_long
-from scorecube.ingest.matrix import is_headerless, is_matrix, read_matrix
+from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.formats import (
+    AUTO,
+    BUILT_IN,
+    LONG,
+    MATRIX,
+    NUMBERS,
+    REGISTERED,
+    File,
+    Format,
+    layouts,
+)
 from scorecube.ingest.measure_names import (
-    GDEVAL,
+    EVALS,
     IR_COUNTS,
     IR_SHAPE,
-    NDEVAL,
     NO_MEASURES,
-    from_gdeval,
+    from_eval,
     from_ir_measures,
     from_ntcireval,
     from_trec_eval,
     is_measure,
 )
 from scorecube.ingest.objects import scores_of_nested
-from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, SCORES, header_word
-from scorecube.ingest.scores import SCORE, Scores, scores_of_rows
-from scorecube.ingest.source import BUILT_IN, LONG, MATRIX, NUMBERS, File, Format
+from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word
+from scorecube.ingest.scores import SCORE, Part, Reading, collect, only_measures
 from scorecube.ingest.tables import is_json, is_score
+from scorecube.ingest.tabular import is_headerless, is_matrix, read_long, read_matrix
 
-Row = tuple[str, str, str]
-"""Topic, measure and value."""
-Read = Callable[[File, str | None], Scores]
 RUNID, ALL, MEAN = "runid", "all", "amean"
-BASELINE = " (rel to. "
-"""In the name of a run that was compared with a baseline, whose numbers are differences."""
 
 
 class OneRun(NamedTuple):
     """A format whose files hold one run, a score a line; lines of ``all`` topics are left out.
 
-    parse: Line -> topic, measure and value, or None for a line without a score (ValueError for
-        another line).
+    line: Regular expression of a line with the groups metric, topic and score.
     label: Measure of the tool -> its name here, or the tool's own name where the names here mean
         something else.
     extensions: Regular expression of file name extensions that are not part of a run's name.
     counts: Measures that are read only on request.
-    n_first: Number of scores from which the format is detected.
+    comment: Regular expression of lines without a score.
     """
 
-    parse: Callable[[str], Row | None]
+    line: re.Pattern[str]
     label: Callable[[str], str]
     extensions: str
     counts: re.Pattern[str] | None = None
-    n_first: int = 2
+    comment: re.Pattern[str] = re.compile("")
 
     def fits(self, file: File) -> bool:
         """Return whether the first lines are of this format."""
-        n_scores = 0
-        for line in file.lines:
-            try:
-                row = self.parse(line.strip())
-            except ValueError:
-                return False
-            if row and row[1] != RUNID:
-                n_scores += 1
-                if not is_score(row[2]) or n_scores == self.n_first:
-                    return is_score(row[2])
-        return n_scores > 0
+        lines = [line for line in map(str.strip, file.lines) if not self.comment.fullmatch(line)]
+        rows = [self.line.fullmatch(line) for line in lines]
+        return bool(rows) and all(
+            row
+            and (is_score(row["score"]) or row["metric"] == RUNID)
+            and header_word(row["metric"]) not in ROLES["topic"]
+            for row in rows[:2]
+        )
 
-    def read(self, file: File, metric: str | None) -> Scores:
+    def read(self, file: File, metric: str | None) -> Part:
         """Return the scores of a file."""
-        run, n_means = "", 0
-        lines, rows = list[int](), list[Row]()
-        for number, line in enumerate(file.text.split("\n"), 1):
-            try:
-                row = self.parse(line.strip()) if line.strip() else None
-            except ValueError as error:
-                raise BadInput(str(error), file.path, number) from None
-            if row and row[:2] == (ALL, RUNID):
-                if run not in ("", row[2]):
-                    text = f"a second run, {row[2]!r} after {run!r}; one file holds one run"
-                    raise BadInput(text, file.path, number)
-                run = row[2]
-            elif row and row[0] == ALL:
-                n_means += 1
-            elif row:
-                lines.append(number)
-                rows.append(row)
+        run = re.sub(rf"\.({self.extensions})$", "", bare_name(file.path))
+        rows = {}
+        for number, line in enumerate(map(str.strip, file.text.split("\n")), 1):
+            if self.comment.fullmatch(line):
+                continue
+            row = self.line.fullmatch(line)
+            if row is None:
+                fields = " ".join(self.line.groupindex)
+                raise BadInput(f"{line[:60]!r} is not a line of {fields}", file.path, number)
+            if row["topic"] not in (ALL, None):
+                rows[number] = row.groupdict()
+            elif row["metric"] == RUNID:
+                run = row["score"]
         if not rows:
-            text = "only means over all topics; run the tool with -q to get scores of topics"
-            raise BadInput(text if n_means else "no scores in the file", file.path)
-        topics, measures, values = zip(*rows, strict=True)
-        run = run or re.sub(rf"\.({self.extensions})$", "", bare_name(file.path))
-        columns = {"run": run, "topic": topics, "metric": measures, SCORE: values}
-        found = scores_of_rows(columns, metric, self.label, file.path, lines, counts=self.counts)
-        if not len(found.frame):
-            there = f"there are {', '.join(found.others)}"
-            raise BadInput(f"no scores of {metric} in the file; {there}", file.path)
-        return found
+            text = "no scores of topics in the file; run the tool with -q to get them"
+            raise BadInput(text, file.path)
+        frame = pd.DataFrame.from_dict(rows, orient="index").assign(run=run)
+        return only_measures(frame, metric, self.label, file.path, self.counts)
 
 
-def _trec_eval_line(line: str) -> Row:
-    fields = line.split()
-    if fields[0] == RUNID and len(fields) >= 3:
-        return ALL, RUNID, " ".join(fields[2:])
-    if len(fields) != 3 or is_score(fields[0]) or header_word(fields[0]) in ROLES["topic"]:
-        raise ValueError(
-            f"{counted(len(fields), 'field')}; a line of trec_eval -q has 3: measure topic value"
-        )
-    return fields[1], fields[0], fields[2]
+TREC_EVAL = OneRun(
+    re.compile(r"(?P<metric>\S*[A-Za-z]\S*)\s+(?P<topic>\S+)\s+(?P<score>\S+)"),
+    from_trec_eval,
+    "txt|eval|out|trec_eval",
+    NO_MEASURES,
+)
+IR_MEASURES = OneRun(
+    re.compile(rf"((?P<topic>\S+)\s+)?(?P<metric>{IR_SHAPE})\s+(?P<score>\S+)"),
+    from_ir_measures,
+    "txt|tsv|eval|out",
+    IR_COUNTS,
+)
+NEV = OneRun(
+    re.compile(r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)"),
+    from_ntcireval,
+    "nev",
+    comment=re.compile(r"((\S+\s+)?#.*)?"),
+)
 
 
-def _ir_measures_line(line: str) -> Row:
-    fields = line.split("\t") if "\t" in line else line.split()
-    if line.startswith("{"):
-        record = json.loads(line) if line.endswith("}") else {}
-        if any(header_word(name) in RUNS for name in record):
-            raise ValueError("a table with a column of runs")
-        fields = [str(record.get(name, "")) for name in ("query_id", "measure", "value")]
-    fields = [field.strip() for field in ([ALL, *fields] if len(fields) == 2 else fields)]
+def _is_ir_measures(file: File) -> bool:
     # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
-    if len(fields) != 3 or not IR_SHAPE.fullmatch(fields[1]) or is_measure(fields[0]):
-        raise ValueError(f"{line[:40]!r}; a line of ir_measures -q has topic, measure and value")
-    return fields[0], fields[1], fields[2]
+    first = file.lines[0].split()
+    return IR_MEASURES.fits(file) and (len(first) == 2 or not is_measure(first[0]))
 
 
-def _nev_line(line: str) -> Row | None:
-    fields = line.split()
-    if any(field.startswith("#") for field in fields[:2]):  # syslen=..., perhaps after the topic
-        return None
-    if len(fields) != 3 or not re.fullmatch(r".+=", fields[1]):
-        raise ValueError(f"{line[:60]!r} is not a line of NTCIREVAL; expected topic measure= value")
-    return fields[0], fields[1].removesuffix("="), fields[2]
+def _read_gdeval(file: File, metric: str | None) -> Part:
+    """Return the scores of gdeval or ndeval: a table of run, topic and measures."""
+    if not _is_gdeval(file):
+        text = f"the header is {RUNID}, topic and measures; found {','.join(file.rows[0])[:60]}"
+        raise BadInput(text, file.path, 1)
+    table = file.table[file.table["topic"] != MEAN].rename(columns=from_eval)
+    if not len(table):
+        raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
+    asked = None if metric is None else from_eval(metric)
+    return Part(read_long(table, file.path, asked).frame, file.path)
 
 
-def _gdeval(label: Callable[[str], str]) -> Read:
-    """Return the reader of gdeval or of ndeval: tables of run, topic and measures."""
-
-    def read(file: File, metric: str | None) -> Scores:
-        lines = file.text.split("\n")
-        for number, line in enumerate(lines, 1):
-            if BASELINE in line:
-                text = "differences to a baseline, not scores; run it without -baseline, -riskAlpha"
-                raise BadInput(text, file.path, number)
-        # Means, and headers of further runs, become lines of nothing, so that line numbers stay.
-        others = re.compile(rf"{re.escape(lines[0].strip())}|[^,]*,\s*{MEAN}\s*,.*")
-        kept = [lines[0], *("" if others.fullmatch(line.strip()) else line for line in lines[1:])]
-        table = File(file.path, "\n".join(kept)).table
-        if [cell.strip() for cell in table.header[:2]] != [RUNID, "topic"] or len(table.header) < 3:
-            header = ",".join(table.header)[:60]
-            text = f"the header is runid, topic and measures; found {header}"
-            raise BadInput(text, file.path, table.line)
-        if not len(table.lines):
-            raise BadInput(
-                f"no scores of topics in the file, only means ({MEAN}) or nothing; judgements and "
-                "run share no topic",
-                file.path,
-            )
-        return read_long(table, metric, label=label)
-
-    return read
+def _is_gdeval(file: File) -> bool:
+    header = file.rows[0] if file.rows else []
+    return (
+        header[:2] == [RUNID, "topic"] and len(header) > 2 and all(map(EVALS.fullmatch, header[2:]))
+    )
 
 
-def _has_header_of(measures: re.Pattern[str]) -> Callable[[File], bool]:
-    def fits(file: File) -> bool:
-        header = file.rows[0] if file.rows else []
-        return (
-            header[:2] == [RUNID, "topic"]
-            and len(header) > 2
-            and all(map(measures.fullmatch, header[2:]))
-        )
-
-    return fits
-
-
-def _read_table(file: File, metric: str | None, chosen: Mapping[str, str] | None) -> Scores:
-    return read_long(file.table, metric, chosen)
+def _read_table(file: File, metric: str | None, chosen: Mapping[str, str] | None = None) -> Part:
+    return read_long(file.table, file.path, metric, chosen)
 
 
 def _is_table(file: File) -> bool:
     if not file.text or is_json(file.text):
         return True
-    words = [header_word(cell) for cell in file.rows[0]] if file.rows else []
-    runs = [k for k, word in enumerate(words) if word in RUNS or word == PYTERRIER_RUN]
+    words = {header_word(cell) for cell in file.rows[0]} if file.rows else set()
     topics = (ROLES["topic"] | ROLES["collection"]).union(*LATER_TOPICS)
-    if not runs or not topics.intersection(words):
-        return False
-    body = [cells for cells in file.rows[1:] if len(cells) == len(words)]
-    only_numbers = body and all(is_score(cells[runs[0]]) for cells in body)
-    if only_numbers and not set(words) & (SCORES | ROLES["metric"]):
-        raise BadInput(
-            f"the column {file.rows[0][runs[0]]} has only numbers: if they are the scores of a run "
-            f"of this name, use {option('layout', MATRIX)}; if they name runs, use "
-            f"{option('layout', LONG)}",
-            file.path,
-            1,
-        )
-    return True
+    return bool(words & {*RUNS, PYTERRIER_RUN} and words & topics)
 
 
-def _matrix(*, header: bool) -> Callable[..., Scores]:
-    def read(file: File, metric: str | None, transpose: bool) -> Scores:
-        return read_matrix(file.text, file.path, metric, transpose=transpose, header=header)
-
-    return read
+def _read_matrix(file: File, metric: str | None) -> Part:
+    return read_matrix(file.text, file.path, metric)
 
 
-def _read_nested(file: File, metric: str | None) -> Scores:
+def _read_numbers(file: File, metric: str | None) -> Part:
+    return read_matrix(file.text, file.path, metric, has_header=False)
+
+
+def _read_nested(file: File, metric: str | None) -> Part:
     """Return the scores of a run, which the file is named after, or of runs by name."""
-    document: Any = file.records[0][1] if len(file.records) == 1 else {}
+    document: Any = file.records[0][1] if _is_nested(file) else {}
     name = re.sub(r"\.[^.]*$", "", bare_name(file.path))
-    inner = [value for part in document.values() for value in dict(part).values()]
+    inner = [value for part in document.values() for value in part.values()]
     is_one = not any(isinstance(value, dict) for value in inner)
     try:
         return scores_of_nested({name: document} if is_one else document, metric, file.path)
@@ -229,26 +178,76 @@ def _is_nested(file: File) -> bool:
     )
 
 
-TREC_EVAL = OneRun(_trec_eval_line, from_trec_eval, "txt|eval|out|trec_eval", NO_MEASURES)
-IR_MEASURES = OneRun(_ir_measures_line, from_ir_measures, "txt|tsv|eval|out|jsonl", IR_COUNTS)
-NEV = OneRun(_nev_line, from_ntcireval, "nev", n_first=1)
-OF_A_RUN = ("trec_eval", "ir_measures", "nev")
 FORMATS = {
-    name: Format(name, BUILT_IN[name], fits, read, frozenset(options), name in OF_A_RUN)
-    for name, fits, read, options in (
-        (MATRIX, lambda file: is_matrix(file.rows), _matrix(header=True), ["transpose"]),
-        (NUMBERS, lambda file: is_headerless(file.rows), _matrix(header=False), ["transpose"]),
-        (LONG, _is_table, _read_table, ["chosen"]),
-        ("ndeval", _has_header_of(NDEVAL), _gdeval(str), []),
-        ("gdeval", _has_header_of(GDEVAL), _gdeval(from_gdeval), []),
-        ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read, []),
-        ("ir_measures", IR_MEASURES.fits, IR_MEASURES.read, []),
-        ("nev", NEV.fits, NEV.read, []),
-        ("pytrec_eval", _is_nested, _read_nested, []),
-        ("every_eval_ever", logs.is_every_eval_ever, logs.read_every_eval_ever, []),
-        ("lm_eval", logs.is_lm_eval, logs.read_lm_eval, []),
-        ("inspect", logs.is_inspect, logs.read_inspect, []),
-        ("autojudge", logs.is_autojudge, logs.read_autojudge, []),
+    name: Format(name, BUILT_IN[name], fits, read)
+    for name, fits, read in (
+        (MATRIX, lambda file: is_matrix(file.rows), _read_matrix),
+        (NUMBERS, lambda file: is_headerless(file.rows), _read_numbers),
+        (LONG, _is_table, _read_table),
+        ("gdeval", _is_gdeval, _read_gdeval),
+        ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read),
+        ("ir_measures", _is_ir_measures, IR_MEASURES.read),
+        ("nev", NEV.fits, NEV.read),
+        ("pytrec_eval", _is_nested, _read_nested),
+        ("every_eval_ever", logs.is_every_eval_ever, logs.read_every_eval_ever),
+        ("lm_eval", logs.is_lm_eval, logs.read_lm_eval),
+        ("inspect", logs.is_inspect, logs.read_inspect),
+        ("autojudge", logs.is_autojudge, logs.read_autojudge),
     )
-}  # fmt: skip
+}
 """Name -> format of this package."""
+
+
+def load_format(name: str) -> Format:
+    """Return the format of a name of `layouts` (BadPlan for another one)."""
+    formats = FORMATS | REGISTERED
+    if name not in formats:
+        choices = ", ".join([AUTO, *layouts()])
+        raise BadPlan(f"no layout {name!r}; known: {choices}", option="layout")
+    return formats[name]
+
+
+def detect(file: File | PathLike) -> str:
+    """Return the name of a file's format, found from its content (BadInput for none)."""
+    content = file if isinstance(file, File) else File.read(file)
+    for name in reversed(list(layouts())) if content.text else [LONG]:
+        if load_format(name).detect(content):
+            return name
+    text = f"no known layout fits the first lines; choose the {option('layout')}"
+    raise BadInput(text, content.path, option="layout")
+
+
+def read_collections(
+    paths: Sequence[PathLike],
+    *,
+    layout: str = AUTO,
+    metric: str | None = None,
+    chosen: Mapping[str, str] | None = None,
+) -> Reading:
+    """Read files of per-topic scores that other tools computed, of one or several collections.
+
+    paths: Files, plain or gzip.
+    layout: Name of the format, see `layouts`; ``auto`` detects it from the content of each file.
+    metric: Name of the metric where a file does not name it, else the only metric to read, by its
+        name here or in the tool.
+    chosen: Role (run, topic, collection or seed) -> its column, of tables with named columns.
+    Returns reading: The scores, and what was read as what. Metrics of other tools have the names of
+        this package where they mean the same.
+    Raises BadInput: What is wrong with a file, with its line; a file of an unknown format.
+    Raises BadPlan: An unknown layout; columns that are chosen of another one than long.
+    """
+    parts = []
+    for path in paths:
+        file = File.read(path)
+        name = detect(file) if layout == AUTO else layout
+        columns = [chosen] if name == LONG else []
+        if chosen and not columns:
+            role, column = next(iter(chosen.items()))
+            text = f"{option(f'{role}_column', column)} is about tables, and the layout is {name}"
+            raise BadPlan(text, option=f"{role}_column")
+        scores = load_format(name).read(file, metric, *columns)
+        if not isinstance(scores, Part):
+            named = scores if "metric" in scores else scores.assign(metric=metric or SCORE)
+            scores = Part(named, path)
+        parts.append(scores)
+    return collect(parts)

@@ -25,8 +25,8 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Executor, default_workers
 from scorecube.execute.run import run
-from scorecube.ingest.cubes import only_cube
 from scorecube.ingest.objects import cube_from_scores
+from scorecube.ingest.scores import only_cube
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of

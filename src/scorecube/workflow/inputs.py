@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 import xarray as xr
 
@@ -21,16 +21,16 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import default_workers, run_items
-from scorecube.ingest.cubes import cubes_of, only_cube
 from scorecube.ingest.files import PathLike, expand
-from scorecube.ingest.formats import read_collections
 from scorecube.ingest.labels import read_run_labels, read_topic_groups
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
-from scorecube.ingest.roles import ColumnOptions, chosen_columns
+from scorecube.ingest.roles import chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
+from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tables import is_frame
+from scorecube.ingest.tools import read_collections
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name
 
@@ -208,11 +208,9 @@ def import_scores(
     files: Any,
     *,
     metric: Any = None,
-    gain: str = names.AUTO,
     teams: PathLike | None = None,
     topic_groups: PathLike | Mapping[str, str] | None = None,
     layout: str = "auto",
-    transpose: bool = False,
     lower_is_better: Sequence[str] = (),
     ranges: str | Sequence[str] = (),
     notify: Callable[[str], None] | None = None,
@@ -226,13 +224,12 @@ def import_scores(
     files
         Files, directories or globs, plain or gzip; or objects of other tools, see
         `cube_from_scores`.
-    metric, gain
-        Metric of files that do not name it, and gain setting; of other files, the only ones to
-        read.
+    metric
+        Metric of files that do not name it; of other files, the only one to read.
     teams, topic_groups, notify
         As of `read_rankings`; notes are about what the columns of a table were taken for, too.
-    layout, transpose
-        See `scorecube.ingest.formats.read_collections`.
+    layout
+        Format of the files, see `scorecube.ingest.formats.layouts`; ``auto`` detects it.
     lower_is_better
         Metrics whose smaller values are better, in the coordinate ``higher_is_better``.
     ranges
@@ -262,23 +259,16 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    say, chosen = notify or LOGGER.warning, chosen_columns(cast("ColumnOptions", columns))
+    say, chosen = notify or LOGGER.warning, chosen_columns(columns)
     inputs = files if isinstance(files, list | tuple) else [files]
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
         paths = expand(files, "score files")
-        reading = read_collections(
-            paths, layout=layout, metric=metric, transpose=transpose, chosen=chosen
-        )
-    elif layout != "auto" or transpose:
-        name, value = ("transpose", True) if transpose else ("layout", layout)
-        raise BadPlan(f"{option(name, value)} is about files; leave it out", option=name)
+        reading = read_collections(paths, layout=layout, metric=metric, chosen=chosen)
     else:
         reading = read_objects(files, metric, chosen)
-    if not collections:
-        reading.only()
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
-    cubes = cubes_of(reading, gain=gain, **of_runs, notify=notify, path=teams)
+    cubes = cubes_of(reading, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
     words = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
     declared = read_ranges(labels("ranges", words))

@@ -34,8 +34,7 @@ def _add(group: str, loaded: object) -> None:
             raise TypeError(f"expected an analysis, found {loaded!r:.60}")
         register(loaded)
     elif group == "scorecube.readers":
-        from scorecube.ingest.formats import register_format
-        from scorecube.ingest.source import Format
+        from scorecube.ingest.formats import Format, register_format
 
         if not isinstance(loaded, Format):
             raise TypeError(f"expected a Format, found {loaded!r:.60}")

@@ -1,0 +1,452 @@
+"""Files of other tools: found by content, read into the scores that the tools wrote, under names here.
+
+`evaluations/` holds files of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0, written
+by these tools; predictions of MTEB follow the code of their writer (mteb 2.26).
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.tools import detect
+from scorecube.workflow.api import import_scores, open_study
+from tests.ingest.reading import read_scores
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
+
+DATA = Path(__file__).parent / "evaluations"
+CASES = Path(__file__).parents[3] / "shared" / "cases"
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_text(content)
+    return path
+
+
+# One cube, written as each tool writes it
+
+VALUES = {"r1": {"401": 0.5, "402": 0.125}, "r2": {"401": 0.25, "402": 1.0}}
+FORMATS: dict[str, tuple[str, Callable[[str, dict[str, float]], str]]] = {
+    # Layout -> file name of a run, and its content.
+    "trec_eval": ("{}.txt", lambda run, row: "".join(
+        f"num_ret\t{t}\t100\nmap   \t{t}\t{v}\n" for t, v in row.items()) + f"runid\tall\t{run}\nmap\tall\t0.5\n"),
+    "nev": ("{}.nev", lambda _, row: "".join(
+        f"{t} # syslen=100 jrel=3 jnonrel=9\n{t} AP=     {v}\n" for t, v in row.items())),
+    "ir_measures": ("{}.tsv", lambda _, row: "".join(
+        f"{t}\tAP\t{v}\n{t}\tNumRel\t3\n" for t, v in row.items()) + "all\tAP\t0.5\n"),
+    "pytrec_eval": ("{}.json", lambda _, row: json.dumps({t: {"map": v, "num_ret": 3.0} for t, v in row.items()}, indent=1)),
+    "long": ("{}.jsonl", lambda run, row: "".join(json.dumps({"run": run, "topic": t, "metric": "map", "score": v}) + "\n" for t, v in row.items())),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
+@pytest.mark.parametrize("layout", FORMATS)
+def test_every_format_gives_the_same_cube(
+    scorecube: Cli, tmp_path: Path, layout: str, said: bool
+) -> None:
+    (tmp_path / "out").mkdir()
+    name, content = FORMATS[layout]
+    for run, row in VALUES.items():
+        written(tmp_path / "out" / name.format(run), content(run, row))
+    more = ["--teams", written(tmp_path / "teams.csv", "run,team\nr1,A\nr2,B\n")]
+    more += ["--layout", layout] if said else []
+    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "out", *more).succeeded()
+    cube = open_study(str(tmp_path / "s"))["x"].cube
+    assert {dim: cube[dim].values.tolist() for dim in cube.sizes} == {
+        "metric": ["AP"], "gain": ["auto"], "run": ["r1", "r2"], "topic": ["401", "402"],
+    }  # fmt: skip
+    assert cube["team"].values.tolist() == ["A", "B"]
+    assert cube["score"].values.tolist() == [[[[0.5, 0.125], [0.25, 1]]]]
+
+
+DETECTED = [
+    ("topic\ta\t1\n401\t0.5\t0.25\n", "matrix"),  # a run called 1, as in TREC-8
+    ("topic\ta\t1\nCD007431\t0.5\t0.25\n", "matrix"),
+    ("1,2\n0.5,0.25\n", "matrix"),
+    ("sys1\n0.5\n", "matrix"),
+    ("topic,a\n1,\n", "matrix"),
+    ("a,b\n0.5,x\n0.5,y\n", "matrix"),  # read as one, and refused with its line
+    ("0.5 0.25\n1 0\n", "numbers"),
+    (",topic,run,score\n0,1,a,0.5\n", "long"),
+    ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "long"),
+    ('{"meta": {"n": 1}, "model": "a", "item": "1", "acc": 1}\n', "long"),
+    ("runid all me\nmap all 0.5\n", "trec_eval"),
+    ("map 1 0.5\nrunid all me\n", "trec_eval"),
+    ("11pt_avg CD1 0.5\n", "trec_eval"),
+    ("map P 0.5\n", "trec_eval"),
+    ("Zmap 301 -0.5\n", "trec_eval"),
+    ("# syslen=5\n1 RR= 1\n", "nev"),
+    ("1\tAP\t0.5\n", "ir_measures"),
+    ("q1 nDCG(dcg='exp-log2')@10 0.5\nq1 R@100 1\n", "ir_measures"),
+    ("AP\t0.5\nP@5\t0.5\n", "ir_measures"),  # means, and refused with what to do
+    ("runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\n", "gdeval"),
+    ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "gdeval"),
+    ('{"query_id": "1", "measure": "AP", "value": 0.5, "run": "a"}\n', "long"),
+]
+
+
+@pytest.mark.parametrize(("content", "layout"), DETECTED)
+def test_formats_are_told_by_content(tmp_path: Path, content: str, layout: str) -> None:
+    assert detect(written(tmp_path / "scores", content)) == layout
+
+
+NAMES = {
+    "trec_eval": {
+        "map": "AP", "P_10": "P@10", "recip_rank": "RR", "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "Rprec": "Rprec",
+        "bpref": "bpref", "recall_1000": "Recall@1000", "success_5": "Hit@5", "map_cut_10": "map_cut_10",
+        "iprec_at_recall_0.00": "iprec_at_recall_0.00", "set_F": "set_F", "11pt_avg": "11pt_avg", "ndcg_rel": "ndcg_rel",
+        "P_0": "P_0", "set_P": "set_P", "Zmap": "Zmap",
+    },
+    "nev": {
+        "RR": "RR", "O-measure": "O", "P-measure": "P-measure", "P-plus": "P+", "AP": "AP", "Q-measure": "Q",
+        "NCUgu,P": "NCUgu,P", "GAP": "GAP", "RBP": "RBP", "ERR": "ERR", "AP@0010": "AP@10", "Q@0010": "Q@10",
+        "nDCG@0010": "nDCG(b=2)@10", "nDCG@1000": "nDCG(b=2)@1000", "MSnDCG@0010": "nDCG@10", "P@0010": "P@10",
+        "RBP@0010": "RBP@10", "ERR@0010": "ERR@10", "nERR@0010": "nERR@10", "Hit@0010": "Hit@10", "EBR@0010": "EBR@0010",
+    },
+    "ir_measures": {
+        "AP": "AP", "AP@10": "map_cut_10", "AP(rel=2)@10": "ir_measures:AP(rel=2)@10", "ERR@20": "ir_measures:ERR@20",
+        "RBP(rel=1)": "ir_measures:RBP(rel=1)", "nDCG(dcg='exp-log2')@10": "nDCG(dcg='exp-log2')@10", "Bpref": "bpref",
+        "P(rel=2)@5": "P(rel=2)@5", "R@100": "Recall@100", "Success@5": "Hit@5", "Judged@10": "Judged@10",
+    },
+    "gdeval": {"ndcg@20": "gdeval:nDCG@20", "err@20": "gdeval:ERR@20", "ERR-IA@5": "ERR-IA@5", "alpha-nDCG@10": "alpha-nDCG@10",
+               "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "MAP-IA", "P-IA@5": "P-IA@5", "strec@20": "strec@20"},
+}  # fmt: skip
+"""Layout -> measure of the tool -> its name here, which never claims another definition."""
+SKIPPED = {"trec_eval": ["num_ret", "num_rel_ret", "gm_map", "infAP"], "ir_measures": ["NumRel"]}
+
+
+def output(layout: str, measures: list[str], start: float = 0.0) -> str:
+    """Return what a tool prints of measures on two topics; scores are numbered."""
+    lines = {
+        "trec_eval": "{m:<22}\t{t}\t{v:.4f}\n",
+        "nev": "{t} {m}=   {v:.4f}\n",
+        "ir_measures": "{t}\t{m}\t{v:.4f}\n",
+    }
+    if layout == "gdeval":
+        rows = {t: ",".join(f"{start + t + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
+        rows |= {"amean": rows[1]}
+        return f"runid,topic,{','.join(measures)}\n" + "".join(f"me,{t},{row}\n" for t, row in rows.items())  # fmt: skip
+    return "".join(lines[layout].format(t=t, m=m, v=start + t + k / 100) for t in (1, 2) for k, m in enumerate(measures))  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", NAMES)
+def test_measures_get_our_names(tmp_path: Path, layout: str) -> None:
+    skipped = SKIPPED.get(layout, [])
+    path = written(tmp_path / "me", output(layout, [*NAMES[layout], *skipped]))
+    matrices = read_scores([path], layout=layout)
+    assert list(matrices) == list(NAMES[layout].values())
+    for k, (theirs, ours) in enumerate(NAMES[layout].items()):
+        frame = matrices[ours]
+        assert frame.to_numpy().tolist() == [[round(1 + k / 100, 4), round(2 + k / 100, 4)]]
+        assert (frame.index.tolist(), frame.columns.tolist()) == (["me"], ["1", "2"])
+        for asked in (theirs, ours):
+            assert ours in read_scores([path], layout=layout, metric=asked)
+    for measure in skipped:
+        assert list(read_scores([path], layout=layout, metric=measure)) == [measure]
+
+
+@pytest.mark.parametrize(
+    ("file", "last", "run"),
+    [("x.txt", "runid all me\n", "me"), ("x.txt", "", "x"), ("bm25.eval", "", "bm25"), ("a.run", "", "a.run"), ("y.out.gz", "", "y")],
+)  # fmt: skip
+def test_runs_are_named_by_runid_or_file(tmp_path: Path, file: str, last: str, run: str) -> None:
+    content = (output("trec_eval", ["map"]) + last).encode()
+    (tmp_path / file).write_bytes(gzip.compress(content) if file.endswith(".gz") else content)
+    assert read_scores([tmp_path / file])["AP"].index.tolist() == [run]
+
+
+def test_files_of_runs_go_together_with_gaps(tmp_path: Path) -> None:
+    first = written(tmp_path / "a", "map 1 0.5\nmap 2 1\nbpref 1 0.25\n")
+    second = written(tmp_path / "b", "3\tAP\t0.125\n")
+    third = written(tmp_path / "c", '{"1": {"map": NaN}, "3": {"map": 1}}')
+    cube = import_scores([first, second, third])
+    nan = math.nan
+    np.testing.assert_array_equal(
+        cube["score"].values[:, 0],
+        [
+            [[0.5, 1, nan], [nan, nan, 0.125], [nan, nan, 1]],
+            [[0.25, nan, nan], [nan, nan, nan], [nan, nan, nan]],
+        ],
+    )
+    cuts = [written(tmp_path / f"{cut}.csv", output("gdeval", [f"ndcg@{cut}"])) for cut in (10, 20)]
+    assert import_scores(cuts)["metric"].values.tolist() == ["gdeval:nDCG@10", "gdeval:nDCG@20"]
+
+
+# The tools themselves
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 0, "b": 2}}
+RUN = {"1": {"b": 3.0, "a": 2.0, "c": 1.0}, "2": {"b": 2.0, "a": 1.0}}
+
+
+def test_all_that_trec_eval_computes_is_read(tmp_path: Path) -> None:
+    found = pytrec_eval.RelevanceEvaluator(QRELS, pytrec_eval.supported_measures).evaluate(RUN)
+    lines = [f"{measure} {topic} {value!r}\n" for topic in found for measure, value in found[topic].items()
+             if measure not in ("runid", "relstring")]  # fmt: skip
+    files = [written(tmp_path / "me", "".join(lines)), written(tmp_path / "me.json", json.dumps(found))]  # fmt: skip
+    whole = written(tmp_path / "whole.json", json.dumps({"me": found}))
+    memory = sc.cube_from_scores({"me": found})
+    assert {"AP", "nDCG@10", "P@5", "Hit@5", "Recall@1000", "map_cut_10", "Rprec"} <= {*memory["metric"].values}  # fmt: skip
+    assert memory["score"].sel(metric="AP", run="me").values.tolist() == [[found[t]["map"] for t in "12"]]  # fmt: skip
+    for path in (*files, whole):
+        assert import_scores(path)["score"].equals(memory["score"])
+
+
+@pytest.mark.parametrize("options", [["-q"], ["-q", "-n"], ["-q", "-p", "-1"]], ids=" ".join)
+def test_the_program_ir_measures(tmp_path: Path, options: list[str]) -> None:
+    pytest.importorskip("ir_measures")
+    qrels = written(tmp_path / "qrels", "".join(f"{t} 0 {d} {k}\n" for t in QRELS for d, k in QRELS[t].items()))  # fmt: skip
+    run = written(tmp_path / "run", "".join(f"{t} Q0 {d} 1 {k} me\n" for t in RUN for d, k in RUN[t].items()))  # fmt: skip
+    command = [*(sys.executable, "-W", "ignore", "-m", "ir_measures"), qrels, run]
+    measures = ["AP", "nDCG@10", "P(rel=2)@5", "ERR@20", "R@100", "NumRel"]
+    done = subprocess.run([*command, *measures, *options], capture_output=True, text=True, check=True)  # fmt: skip
+    path = written(tmp_path / "good.tsv", done.stdout)
+    assert detect(path) == "ir_measures"
+    cube = import_scores(path)
+    assert {*cube["metric"].values} == {"AP", "nDCG@10", "P(rel=2)@5", "ir_measures:ERR@20", "Recall@100"}  # fmt: skip
+    np.testing.assert_allclose(cube["score"].sel(metric="AP").values.ravel(), [7 / 12, 1], atol=5e-5)  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
+def test_the_program_gdeval(tmp_path: Path) -> None:
+    """Its ERR is ours with form=exp2 where the highest level is 4, its nDCG ours with gains of 2**level - 1."""
+    spec = importlib.util.find_spec("ir_measures")
+    if spec is None or spec.origin is None:
+        pytest.skip("ir_measures brings gdeval.pl along")
+    script = Path(spec.origin).parent / "bin" / "gdeval.pl"
+    qrels = written(tmp_path / "qrels", "1 0 a 4\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 b 3\n3 0 d 1\n")
+    run = written(tmp_path / "run", "1 Q0 c 1 3 me\n1 Q0 a 2 2 me\n1 Q0 x 3 1 me\n2 Q0 a 1 2 me\n2 Q0 b 2 1 me\n")  # fmt: skip
+    done = subprocess.run(["perl", script, qrels, run, "20"], capture_output=True, text=True, check=True)  # fmt: skip
+    theirs = import_scores([written(tmp_path / "out.csv", done.stdout)])
+    ours = sc.evaluate(sc.read_rankings([run], qrels), ["nDCG@20", "ERR(form=exp2)@20"], ["15:7:3:1", "auto"])  # fmt: skip
+    for measure, metric, gain in (
+        ("nDCG", "nDCG@20", "15:7:3:1"),
+        ("ERR", "ERR(form=exp2)@20", "auto"),
+    ):
+        expected = ours["score"].sel(metric=metric, gain=gain, run="me", topic=["1", "2"]).values
+        found = theirs["score"].sel(metric=f"gdeval:{measure}@20").values[0, 0]
+        np.testing.assert_allclose(found, expected, atol=5e-6)
+
+
+# Logs of evaluations of language models
+
+Cells = dict[tuple[str, str, str, str], float | None]
+"""Collection, metric, run (with its seed) and topic -> score."""
+FILES = {
+    "lm_eval": sorted(DATA.glob("lm_eval/*/samples_*.jsonl")),
+    "every_eval_ever": sorted(DATA.glob("every_eval_ever/*.jsonl")),
+    "inspect": sorted(DATA.glob("inspect/*.json.gz")),
+    "autojudge": [DATA / "autojudge" / "judge.eval.jsonl"],
+}
+
+
+def unsaid(line: str) -> None:
+    """Notes are not looked at."""
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def expected_lm_eval() -> Cells:
+    found: Cells = {}
+    for path in FILES["lm_eval"]:
+        task = path.name.split("_20")[0].removeprefix("samples_")
+        for row in lines(path):
+            end = "" if row["filter"] == "none" else f":{row['filter']}"
+            for metric in row["metrics"]:
+                cell = (task, f"{metric}{end}", path.parent.name, str(row["doc_id"]))
+                found[cell] = row[metric]
+    return found
+
+
+def expected_every_eval_ever() -> Cells:
+    return {
+        (row["evaluation_name"].replace("/", "-"), row["evaluation_result_id"], row["model_id"], row["sample_id"]): row["evaluation"]["score"]
+        for path in FILES["every_eval_ever"]
+        for row in lines(path)
+    }  # fmt: skip
+
+
+def expected_autojudge() -> Cells:
+    rows = lines(FILES["autojudge"][0])
+    return {
+        ("judge", row["measure"], row["run_id"], row["topic_id"]): row["value"]
+        for row in rows
+        if row["topic_id"] != "all"
+    }
+
+
+def expected_inspect() -> Cells:
+    worth = {"C": 1.0, "I": 0.0}
+    found: Cells = {}
+    for path in FILES["inspect"]:
+        log = json.loads(gzip.decompress(path.read_bytes()))
+        for sample in log["samples"]:
+            for scorer, score in sample["scores"].items():
+                run = f"{log['eval']['model']}#{sample['epoch']}"
+                found["arith", scorer, run, sample["id"]] = worth[score["value"]]
+    return found
+
+
+EXPECTED: dict[str, Callable[[], Cells]] = {
+    "lm_eval": expected_lm_eval,
+    "every_eval_ever": expected_every_eval_ever,
+    "inspect": expected_inspect,
+    "autojudge": expected_autojudge,
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_log_of_each_tool_is_found_by_content_and_read_into_its_scores(name: str) -> None:
+    assert {detect(path) for path in FILES[name]} == {name}
+    expected = EXPECTED[name]()
+    assert len(expected) >= 8
+    assert len(set(expected.values())) > 1
+    cubes = import_scores(FILES[name], collections=True, notify=unsaid)
+    found: Cells = {}
+    for collection, cube in cubes.items():
+        cells = cube["score"].isel(gain=0).stack(cell=("metric", "run", "topic"))
+        for (metric, run, topic), value in zip(cells["cell"].values, cells.values, strict=True):
+            found[collection, str(metric), str(run), str(topic)] = float(value)
+    assert found == expected
+    if name == "inspect":  # epochs are repetitions
+        assert cube["system"].values.tolist() == ["mockllm/a"] * 2 + ["mockllm/b"] * 2
+
+
+def refused(paths: Any, layout: str = "auto") -> str:
+    with pytest.raises(BadInput) as caught:
+        import_scores(paths, layout=layout, collections=True, notify=unsaid)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_truncated_logs_are_refused(tmp_path: Path, name: str) -> None:
+    path = FILES[name][0]
+    content = path.read_bytes()
+    content = gzip.decompress(content) if path.suffix == ".gz" else content
+    half = tmp_path / path.name.removesuffix(".gz")
+    half.write_bytes(content[: len(content) * 2 // 3])
+    assert str(half) in refused(half, layout=name)
+
+
+def test_logs_that_are_none_are_refused(tmp_path: Path) -> None:
+    assert "no samples" in refused(DATA / "mteb" / "Toy_predictions.json", layout="inspect")
+    twice = tmp_path / "again" / FILES["lm_eval"][0].parent.name / FILES["lm_eval"][0].name
+    twice.parent.mkdir(parents=True)
+    twice.write_bytes(FILES["lm_eval"][0].read_bytes())
+    assert "a second score" in refused([FILES["lm_eval"][0], twice])
+
+
+REPORTED: dict[str, tuple[str, dict[str, float]]] = {
+    # Case of a public report -> its files, and the mean of "metric run".
+    "autojudge-tot": ("judge.eval.txt", {"SCORE berry": 0.5, "HAS_KEYWORDS leaf": 1.0}),
+    "datasets-down-matrix": ("dataset.csv", {"dataset rf": 2.65 / 3, "dataset svm": 0.85}),
+    "inspect-small-log": ("insp_red_?.json", {"match m/a": 0.6, "match m/b": 0.4}),
+    "lm-eval-before-0.4.7": ("*/*.jsonl", {"acc org__old": 0.5, "acc_norm org__old": 0.5}),
+    "lm-eval-loglikelihood": ("*/*.jsonl", {"loglikelihood org__good": -1.35, "loglikelihood org__bad": -3.35}),
+    "ranx-spellings": ("ranx.json", {"nDCG@10 bm25": 0.6, "RR@10 dense": 1.0, "AP bm25": 0.25}),
+}  # fmt: skip
+REPORTS = pytest.mark.skipif(not CASES.exists(), reason="cases are not beside the repository")
+
+
+@REPORTS
+@pytest.mark.parametrize("name", REPORTED)
+def test_scores_of_reports_are_read(name: str) -> None:
+    pattern, expected = REPORTED[name]
+    cube = sc.import_scores(str(CASES / name / pattern), notify=unsaid)
+    means = cube["score"].mean("topic").isel(gain=0)
+    for label, value in expected.items():
+        metric, run = label.split(" ")
+        assert means.sel(metric=metric, run=run).item() == pytest.approx(value)
+
+
+@REPORTS
+def test_other_reports(tmp_path: Path) -> None:
+    said: list[str] = []
+    file = CASES / "datasets-down-matrix" / "opencompass.csv"
+    cube = sc.import_scores(file, metric="accuracy", notify=said.append)
+    assert cube.sizes["run"] == 2
+    assert "not read: version, metric, mode" in said
+    folder = CASES / "ranx-saved-files"
+    cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
+    assert cube["score"].mean().item() == 0.75
+    path = tmp_path / "ap\udce9.csv"  # no UTF-8
+    path.write_text("topic,a\n1,0.5\n")
+    assert sc.import_scores(path, metric="AP")["score"].item() == 0.5
+
+
+# Judgements and runs
+
+JUDGED = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
+HEADERS = ["query-id\tcorpus-id\tscore", "query_id,doc_id,relevance"]
+
+
+@pytest.mark.parametrize("header", [*HEADERS, "jsonl"])
+def test_judgements_with_a_header_or_as_json_lines(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "test.tsv"
+    rows = [(q, d, level) for q, documents in JUDGED.items() for d, level in documents.items()]
+    if header == "jsonl":
+        names = ("query-id", "corpus-id", "score")
+        text = "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    else:
+        mark = next(mark for mark in "\t," if mark in header)
+        text = "\n".join([header, *(mark.join(map(str, row)) for row in rows)]) + "\n"
+    path.write_text(text)
+    runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
+    expected = sc.evaluate(sc.read_rankings(runs, JUDGED), ["AP", "nDCG@10"])
+    assert sc.evaluate(sc.read_rankings(runs, path), ["AP", "nDCG@10"]).equals(expected)
+    path.write_text(text.replace("2", "two", 1) if header == "jsonl" else text.replace("d1", "", 1))
+    with pytest.raises(BadInput, match=r"test\.tsv:"):
+        sc.evaluate(sc.read_rankings(runs, path), ["AP"])
+
+
+def test_predictions_of_mteb_are_runs(tmp_path: Path, scorecube: Cli) -> None:
+    path, qrels = DATA / "mteb" / "Toy_predictions.json", DATA / "mteb" / "test.tsv"
+    content = json.loads(path.read_text())
+    runs = {"org/m": content["default"]["test"]}
+    expected = sc.evaluate(sc.read_rankings(runs, JUDGED), ["AP"])
+    assert sc.evaluate(sc.read_rankings(path, qrels), ["AP"]).equals(expected)
+    assert "1 run x 2 topics" in scorecube(
+        "evaluate", tmp_path / "s.zarr", "--name", "t", "--runs", path, "--qrels", qrels, "--metrics", "AP"
+    ).stderr  # fmt: skip
+    other = tmp_path / "Toy_predictions.json"
+    other.write_text(json.dumps(content | {"en": content["default"]}))
+    with pytest.raises(BadInput, match="2 subsets and splits have judged topics"):
+        sc.evaluate(sc.read_rankings(other, qrels), ["AP"])
+    other.write_text(path.read_text()[:-9])
+    with pytest.raises(BadInput, match="cut off"):
+        sc.evaluate(sc.read_rankings(other, qrels), ["AP"])
+
+
+def test_names_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}}}
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(BadInput, match=r"ir_datasets:toy: ir_datasets is not installed"):
+        sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
+    module: Any = ModuleType("ir_datasets")
+    rows = [
+        SimpleNamespace(query_id="q1", doc_id=d, relevance=k) for k, d in enumerate(("d2", "d1"))
+    ]
+    module.load = lambda name: SimpleNamespace(qrels_iter=lambda: iter({"toy": rows}[name]))
+    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    found = sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
+    assert found["score"].item() == 0.5
+    with pytest.raises(BadInput, match=r"ir_datasets:other: KeyError"):
+        sc.evaluate(sc.read_rankings(runs, "ir_datasets:other"), ["AP"])

@@ -19,7 +19,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed
-from scorecube.storage import Study
+from scorecube.storage import Collection, Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep as module
 from scorecube.workflow import tasks
@@ -164,7 +164,7 @@ def test_a_repeated_sweep_reads_no_scores(
     assert "6 new results, 0 stored before" in scorecube("sweep", file).succeeded().stderr
     first = results(tmp_path / "study.zarr")
     with monkeypatch.context() as context:
-        context.setattr(tasks.Cubes, "whole", None)
+        context.setattr(Collection, "cube_among", None)
         assert "0 new results, 6 stored before" in scorecube("sweep", file).succeeded().stderr
     file.write_text(file.read_text().replace("size = 10", "size = 9"))
     said = scorecube("sweep", file, "--status").succeeded().stdout

@@ -110,7 +110,7 @@ class Outcome:
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     """Read the collection of a task, and compute and store what its entries ask for."""
     outcome, first = Outcome(), task.collections[0]
-    cubes, requests = Cubes(study, len(task.collections)), dict[int, str]()
+    cubes, requests = Cubes(), dict[int, str]()
     with outcome.noting(first, READING):
         if task.source is not None:
             add_source(study, first, task, executor.workers, outcome.lines.append)
@@ -120,8 +120,6 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
                 outcome.stored.append(Stored(place, first, digest, is_new=False))
             else:
                 requests[place] = request
-        for name in task.collections if requests else ():
-            cubes.whole(name)
     for place, request in {} if outcome.failed else requests.items():
         entry = task.entries[place]
         with outcome.noting(first, entry.analysis.name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,26 +31,10 @@ PRESET = "preset"
 """Attribute of a result: the paper whose settings it was asked for with."""
 Selection = Mapping[str, Any]
 """Arguments of `scorecube.collection.selection.select`."""
-
-
-class Cubes:
-    """Cubes of a study that several plans share: each is read once, with its version.
-
-    study: That holds them.
-    among: How many are in use together at most, see `Collection.cube_among`.
-    """
-
-    def __init__(self, study: Study, among: int) -> None:
-        self.study, self.versions = study, dict[str, str]()
-        self._among, self._cubes = among, dict[str, xr.Dataset]()
-
-    def whole(self, name: str) -> xr.Dataset:
-        """Return the cube of a collection."""
-        if name not in self._cubes:
-            # The version first: a cube that is replaced between the two has another.
-            self.versions[name] = self.study[name].head.cube
-            self._cubes[name] = self.study[name].cube_among(self._among)
-        return self._cubes[name]
+Cubes = dict[str, tuple[str, xr.Dataset]]
+"""Version and cube of collections, which several plans share: each is read once."""
+Whole = Callable[[str], xr.Dataset]
+"""Returns the cube of a collection."""
 
 
 @dataclass(frozen=True)
@@ -163,18 +147,25 @@ def plan_in_study(
     chosen = list(dict.fromkeys(names))
     if not chosen:
         raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
-    cubes = cubes or Cubes(study, len(chosen))
+    read: Cubes = {} if cubes is None else cubes
+
+    def whole(name: str) -> xr.Dataset:
+        if name not in read:
+            # The version first: a cube that is replaced between the two has another.
+            read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
+        return read[name][1]
+
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
     gains = preset_of(preset, record.name).gains if preset else ()
     tasks = []
     for group in groups:
         part = dict(selection)
-        if gains and part.get("gains") is None and cubes.whole(group[0]).sizes[GAIN] > 1:
+        if gains and part.get("gains") is None and whole(group[0]).sizes[GAIN] > 1:
             part["gains"] = gains
-        cube = _read(record, group, part, cubes)
+        cube = _read(record, study, group, part, whole)
         with _naming(group[0]):
             prepared = make_plan(cube, record, trials=trials, seed=seed)
-        versions = {name: cubes.versions[name] for name in group}
+        versions = {name: read[name][0] for name in group}
         tasks.append(Task(study, study[group[0]], prepared, versions, preset=preset))
     return tasks
 
@@ -203,23 +194,27 @@ def _grouped(
     return dataclasses.replace(analysis, truth=truth, judges=tuple(judges)), [[truth, *judges]]
 
 
-def _read(analysis: Any, group: list[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+def _read(
+    analysis: Any, study: Study, group: list[str], selection: Selection, whole: Whole
+) -> xr.Dataset:
     """Return the selected scores of the collections of a task."""
     if analysis.n_collections == ANY_NUMBER:
-        return _of_judges(group, selection, cubes)
+        return _of_judges(study, group, selection, whole)
     if analysis.n_collections == ALL_COLLECTIONS:
-        return _of_board(group, selection, cubes)
-    cube = select(cubes.whole(group[0]), **selection)
-    return with_rankings(cube, cubes.study[group[0]].rankings) if analysis.uses_rankings else cube
+        return _of_board(group, selection, whole)
+    cube = select(whole(group[0]), **selection)
+    return with_rankings(cube, study[group[0]].rankings) if analysis.uses_rankings else cube
 
 
-def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+def _of_judges(
+    study: Study, group: Sequence[str], selection: Selection, whole: Whole
+) -> xr.Dataset:
     """Return the selected scores of the truth and of judges, with counts of their labels."""
-    options, whole = dict(selection), {name: cubes.whole(name) for name in group}
+    options, cubes = dict(selection), {name: whole(name) for name in group}
     if options.pop("missing", None) == "drop":
-        whole = {name: select(cube, missing="drop") for name, cube in whole.items()}
-    evaluated = [name for name in group if cubes.study[name].head.rankings]
-    cube = judgement_sets(whole, {name: cubes.study[name].rankings for name in evaluated})
+        cubes = {name: select(cube, missing="drop") for name, cube in cubes.items()}
+    evaluated = [name for name in group if study[name].head.rankings]
+    cube = judgement_sets(cubes, {name: study[name].rankings for name in evaluated})
     if (gains := options.pop("gains", None)) is not None:
         settings = labels_of(cube, SETTING)
         if unknown := set(gains).difference(settings):
@@ -228,7 +223,7 @@ def _of_judges(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.D
     return select(cube, **options)
 
 
-def _of_board(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Dataset:
+def _of_board(group: Sequence[str], selection: Selection, whole: Whole) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
     if key := next(iter(options.keys() & {"top_runs", "by"}), None):
@@ -237,9 +232,9 @@ def _of_board(group: Sequence[str], selection: Selection, cubes: Cubes) -> xr.Da
             option=key,
         )
     missing = options.pop("missing", "refuse")
-    whole = {key: options.pop(key) for key in ("topics", "bags") if key in options}
+    after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
     parts = {}
     for name in group:
         with _naming(name):
-            parts[name] = select(cubes.whole(name), **options)
-    return select(join_collections(parts, missing=missing), **whole)
+            parts[name] = select(whole(name), **options)
+    return select(join_collections(parts, missing=missing), **after)

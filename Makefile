@@ -9,7 +9,7 @@ PYTEST = $(TEST_VENV)/bin/python -m pytest
 PARALLEL := -n auto --dist worksteal
 # Tests that start programs: few at a time, and those of a file, which share a SLURM or a browser, in one process.
 BY_FILE := -n auto --maxprocesses 4 --dist loadfile
-PROGRAMS := process or slurm or netns
+PROGRAMS := process or slurm
 # These tests measure memory, or act at shares of a measured time, so they run one at a time.
 SERIAL := alone
 QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).parents[1]
-QUICK = "not (slow or data or s3 or process or slurm or netns)"
+QUICK = "not (slow or data or s3 or process or slurm)"
 LEFT_OUT = {"cost", "seconds_per_trial", "_warnings", "seconds", "held_bytes"}
 """Functions that estimate or warn; no result depends on them."""
 PAIRS, SAMPLES, SETS, LEFT = (

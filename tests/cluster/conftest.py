@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, open_study
-from tests.cluster.lab import BLOCK, SEED, SWAP, TRIALS, Study, run_quietly
+from tests.cluster.lab import BLOCK, SEED, SWAP, TRIALS, Study
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +52,3 @@ def slurm_tools() -> None:
         socket.gethostbyname(socket.gethostname())
     except OSError:
         pytest.skip("this machine's name has no address, which slurmd needs")
-
-
-@pytest.fixture(scope="session")
-def netns_tools() -> None:
-    needs("ip")
-    probe = f"sc-probe-{os.getpid()}"
-    made = run_quietly("ip", "netns", "add", probe)
-    run_quietly("ip", "netns", "delete", probe)
-    if made.returncode != 0:
-        pytest.skip(f"this machine makes no network namespaces: {made.stderr.strip()}")

@@ -8,13 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import xarray as xr
 
 from scorecube import Swap
@@ -47,13 +46,11 @@ def open_client(
 
 
 @contextmanager
-def started(
-    *words: str, source: Path = REPO / "src", settings: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+def started(*words: str, source: Path = REPO / "src") -> Iterator[subprocess.Popen[bytes]]:
     """Run a command of dask with the package in a folder; kill it at the end."""
     with subprocess.Popen(
         [sys.executable, "-m", "dask", *words, *QUIET],
-        env=ENVIRONMENT | {"PYTHONPATH": str(source)} | dict(settings or {}),
+        env=ENVIRONMENT | {"PYTHONPATH": str(source)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
@@ -63,14 +60,17 @@ def started(
 
 
 @contextmanager
-def bare_scheduler(**settings: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def bare_scheduler(*words: str, protocol: str = "tcp") -> Iterator[tuple[Any, str]]:
     """A scheduler on loopback without a worker."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["scheduler", "--host", "127.0.0.1", "--port", str(port)]
-    with started(*words, settings=settings) as process:
-        yield process, f"tcp://127.0.0.1:{port}"
+    address = f"{protocol}://127.0.0.1:{port}"
+    host = (
+        ["--host", "127.0.0.1", "--port", str(port)] if protocol == "tcp" else ["--host", address]
+    )
+    with started("scheduler", *host, *words) as process:
+        yield process, address
 
 
 def run_quietly(
@@ -89,34 +89,6 @@ def wait_until(what: str, true: Callable[[], bool], seconds: float = 60) -> None
     while not true():
         assert time.monotonic() < end, f"waited {seconds:.0f} s for: {what}"
         time.sleep(0.1)
-
-
-AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
-
-
-def write_certificates(folder: Path) -> Path:
-    """Write certificates of dask for a scheduler that is started by itself."""
-    from distributed import Security
-
-    made: Any = Security.temporary()
-    folder.mkdir(parents=True)
-    parts = {
-        AUTHORITY: made.tls_ca_file,
-        CERTIFICATE: made.tls_client_cert,
-        KEY: made.tls_client_key,
-    }
-    for name, text in parts.items():
-        (folder / name).write_text(text)
-    return folder
-
-
-def security_of(folder: Path) -> dict[str, str]:
-    """Return what the environment says of such certificates."""
-    return {
-        "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / AUTHORITY),
-        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT": str(folder / CERTIFICATE),
-        "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": str(folder / KEY),
-    }
 
 
 @dataclass(frozen=True)
@@ -173,16 +145,6 @@ def end_of(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, s
     """Wait for a process; return its status and what it said."""
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out + err
-
-
-def with_words(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes with these words in their command; those that end meanwhile have none."""
-    found = []
-    for process in processes:
-        with suppress(psutil.Error):
-            if words in " ".join(process.cmdline()):
-                found.append(process)
-    return found
 
 
 def is_loopback(host: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -157,6 +158,29 @@ def test_a_scheduler_with_another_dask_is_refused(monkeypatch: pytest.MonkeyPatc
         open_client(None, address),
     ):
         pass
+
+
+def test_a_scheduler_asks_for_the_certificates_of_the_settings(tmp_path: Path) -> None:
+    import dask
+    from distributed import Security
+
+    made: Any = Security.temporary()
+    texts = {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}
+    files = {name: tmp_path / name for name in texts}
+    for name, file in files.items():
+        file.write_text(texts[name])
+    ca, cert, key = map(str, files.values())
+    words = ("--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key)
+    with bare_scheduler(*words, protocol="tls") as (_, address):
+        with pytest.raises(BadPlan, match="certificates of dask's"), open_client(None, address):
+            pass
+        of_client = {"client.cert": cert, "client.key": key, "ca-file": ca}
+        prefix = "distributed.comm.tls."
+        with (
+            dask.config.set({prefix + name: file for name, file in of_client.items()}),
+            open_client(None, address) as client,
+        ):
+            assert client.scheduler_info()["address"] == address
 
 
 def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:

@@ -69,7 +69,7 @@ def test_a_cancelled_job_is_replaced_and_changes_nothing(
     runs = tmp_path / "runs"
     runs.mkdir()
     changed = (
-        ("jobs: 8", "jobs: 2"), ("cores: 4", "cores: 1"), ("memory: 8GB", "memory: 900MB"), ("# interface: ib0", "interface: lo"),
+        ("jobs: 8", "jobs: 2"), ("cores: 4", "cores: 1"), ("memory: 8GB", "memory: 900MB"), ("# interface: ib0", "interface: lo"), ("log_directory: scorecube-runs", f"log_directory: {runs}"),
         ("shared_temp_directory: .", f"shared_temp_directory: {runs}"), ("# queue: main", "queue: main"),
         ("# job_extra_directives: [--constraint=avx2]", "job_extra_directives: [--oversubscribe]"),
     )  # fmt: skip

@@ -22,8 +22,6 @@ from scorecube import names
 from scorecube.errors import BadPlan, default_flag, option
 
 T = TypeVar("T")
-ONLY_TOPICS = {"flags": ("--only-topics",), "help": "Topics, by their ids; all by default."}
-"""Of the shared option `topics`, where an analysis has numbers of topics under its flag."""
 KINDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 LIMITS = {
     "minimum": ("of at least", operator.ge),

@@ -78,10 +78,6 @@ class Analysis(ABC):
     """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
     examples: ClassVar[tuple[str, ...]] = ()
     """Options of example commands, such as ``--size 25 --seed 1``."""
-    details: ClassVar[str] = ""
-    """Paragraph of the command's help below the summary."""
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Shared options whose flag, help or default is another."""
     n_collections: ClassVar[int] = 1
     """Collections of one result: 1, `ANY_NUMBER` of sets of judgements, or `ALL_COLLECTIONS`."""
     uses_rankings: ClassVar[bool] = False

@@ -6,7 +6,6 @@ Zobel 1998, "How reliable are the results of large-scale information retrieval e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.options import ONLY_TOPICS, option_field
+from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
 from scorecube.analyses.team_results import VARIABLES, absent_values, run_values, variance_values
 from scorecube.analyses.team_scores import JudgedRuns, judged_runs
@@ -46,11 +45,6 @@ class Teams(Analysis):
 
     name: ClassVar[str] = "teams"
     examples: ClassVar[tuple[str, ...]] = ("--leave all --topics 100,75,50,25,10 --pool-depth 10",)
-    details: ClassVar[str] = "Documents that only they contributed to the pool become unjudged."
-    changed_options: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "topics": ONLY_TOPICS,
-        "trials": {"help": "Trials for each number of teams; more trials later extend a result."},
-    }
     uses_rankings: ClassVar[bool] = True
     default_trials: ClassVar[int] = 10
 

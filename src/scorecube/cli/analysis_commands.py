@@ -29,13 +29,11 @@ def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature of declared options."""
     kind = registry.load(name)
     options = {key: option for key, option in options_of(kind).items() if option.help}
-    shared = {
-        key: replace(option, **kind.changed_options.get(key, {}))
-        for key, option in SHARED.items()
-        if kind.resamples or key != TRIALS
-    }
+    shared = {key: option for key, option in SHARED.items() if kind.resamples or key != TRIALS}
     if kind.resamples:
         shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
+    if any(option.flag == "--topics" for option in options.values()):  # numbers of topics
+        shared["topics"] = replace(shared["topics"], flags=("--only-topics",))
 
     def command(
         context: Context, study: StudyPath, top: Top = None, preset: As = None, **values: Any
@@ -46,7 +44,7 @@ def analysis_command(name: str) -> Callable[..., None]:
 
     summary = next(entry.summary for entry in registry.entries() if entry.name == name)
     examples = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
-    command.__doc__ = "\n\n".join(filter(None, [summary, kind.details, *examples]))
+    command.__doc__ = "\n\n".join([summary, *examples])
     return with_options(options | shared)(command)
 
 

@@ -244,7 +244,7 @@ def test_refusals() -> None:
     cube = judged(a=simulate_cube(n_runs=12, seed=2))
     with pytest.raises(BadPlan, match="the sets of the cube are nist"):
         analyse(cube, sc.Judges(truth="other"))
-    with pytest.raises(BadPlan, match="several sets of judgements are needed"):
+    with pytest.raises(BadPlan, match="name several sets of judgements"):
         analyse(simulate_cube(n_runs=4), sc.Judges())
     with pytest.raises(BadPlan, match="name a truth and a judge"):
         judgement_sets({"nist": simulate_cube(n_runs=4)})

@@ -73,14 +73,6 @@ def as_cube(value: Any) -> xr.Dataset:
         setting may be a scalar, or absent.
     Raises BadInput: What is no dataset, such as a DataFrame; other dims; labels that are repeated.
 
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> cube = simulate_cube(n_runs=2)
-    >>> as_cube(cube.sel(metric="AP")).equals(cube.sel(metric=["AP"])), as_cube(cube) is cube
-    (True, True)
-    >>> as_cube(cube.transpose("topic", ...).isel(run=[1, 0])).equals(cube)
-    True
     """
     if isinstance(value, xr.DataArray):
         value = value.to_dataset(name=names.SCORE)

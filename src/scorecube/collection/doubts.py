@@ -48,13 +48,6 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     cube: ``score[metric, gain, run, topic]``; rankings have no doubts.
     Returns doubts: One sentence each: what was found, where, and what to do.
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from scorecube.ingest.objects import cube_from_scores
-    >>> frame = pd.DataFrame({"1": [54.3, 40.0], "2": [10.0, 3.0]}, index=["a", "b"])
-    >>> doubts_of(cube_from_scores({"AP": frame}))[0][:49]
-    'AP lies between 0 and 1; found 4 other scores, su'
     """
     cube = as_cube(cube)
     return [doubt for rule in RULES for doubt in rule(cube)] if names.SCORE in cube else []

@@ -1,8 +1,7 @@
 """Cubes of the same runs under two or more sets of judgements, combined into one cube along gain.
 
 The first set is the truth. Topics may be shared, nested or disjoint: scores on topics that a set
-lacks are missing. So are those of a topic on which every run scores 0 under a set by every metric:
-nothing is judged relevant there, and evaluation leaves such topics out by default.
+lacks are missing. So are those of a topic on which every run scores 0 under a set by every metric.
 """
 
 from __future__ import annotations
@@ -45,12 +44,6 @@ def judgement_sets(
     Raises BadPlan: Fewer than two sets, no common metric or gain setting, or a set with fewer than
         two runs of the truth.
 
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> cube = simulate_cube(n_runs=4)
-    >>> judgement_sets({"nist": cube, "a": cube.isel(topic=slice(9))}).gain.values.tolist()
-    ['nist', 'a']
     """
     sets = list(cubes)
     if len(sets) < 2:
@@ -101,10 +94,7 @@ def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
         whole = of_gain == [name for name in sets for _ in settings]
         if whole and labels == settings * len(sets) and len(sets) > 1:
             return sets, settings
-    raise BadPlan(
-        "several sets of judgements are needed: name the truth and judges, collections of the same "
-        f"runs ({option('truth', 'A')}), or give their cubes by name"
-    )
+    raise BadPlan(f"name several sets of judgements of the same runs ({option('truth', 'A')})")
 
 
 def _groups(cubes: Mapping[str, xr.Dataset], topics: Sequence[str]) -> dict[str, Any]:
@@ -134,10 +124,8 @@ def _scores(
     has = set(labels_of(cube, names.RUN))
     lacking, others = [run for run in runs if run not in has], sorted(has - set(runs))
     if len(runs) - len(lacking) < MIN_COMMON:
-        raise BadPlan(
-            f"{truth} and {name} have {counted(len(runs) - len(lacking), 'run')} in common; "
-            f"{MIN_COMMON} are needed"
-        )
+        common = counted(len(runs) - len(lacking), "run")
+        raise BadPlan(f"{truth} and {name} have {common} in common; {MIN_COMMON} are needed")
     notes += [f"{name} lacks runs of {truth}: {listed(lacking)}"] if lacking else []
     notes += [f"left out, as {truth} lacks them (run): {listed(others)}"] if others else []
     full = cube[names.SCORE].reindex({names.RUN: list(runs), names.TOPIC: list(topics)})
@@ -146,10 +134,8 @@ def _scores(
     if empty.any():
         scores[..., empty] = np.nan
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
-        notes.append(
-            f"{counted(len(zero), 'topic')} of {name} left out, as every run scores 0 by every "
-            f"metric, as without any relevant document: {listed(zero)}"
-        )
+        count = counted(len(zero), "topic")
+        notes.append(f"{count} of {name} left out, as every run scores 0 there: {listed(zero)}")
     return scores
 
 

@@ -97,15 +97,14 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
     lacked: dict[str, list[str]] = {}
     for run in sorted(set().union(*of_cube.values()) - set(common)):
         lacking = [name for name, runs in of_cube.items() if run not in runs]
-        verb = "lacks" if len(lacking) == 1 else "lack"
-        lacked.setdefault(f"{listed(lacking)} {verb}", []).append(run)
-    notes += [f"left out, as {where} them (run): {listed(out)}" for where, out in lacked.items()]
+        lacked.setdefault(listed(lacking), []).append(run)
+    notes += [
+        f"left out, as {where} lacks them (run): {listed(out)}" for where, out in lacked.items()
+    ]
     if len(common) < MIN_COMMON:
-        counts = ", ".join(f"{name} {len(runs)}" for name, runs in of_cube.items())
         raise BadPlan(
             f"{counted(len(common), 'run')} in all of {counted(len(of_cube), 'collection')}, "
-            f"{MIN_COMMON} are needed (runs: {counts}): choose collections that share runs. "
-            "Repetitions of a system have the same names in all collections"
+            f"{MIN_COMMON} are needed: choose collections that share runs"
         )
     return common
 
@@ -124,12 +123,8 @@ def _other_ranges(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> li
 def _check_directions(parts: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> None:
     """Refuse a metric whose larger scores are better in some collections only."""
     higher = np.array([higher_of(part) for part in parts.values()])
-    for place in np.flatnonzero(higher.any(axis=0) & ~higher.all(axis=0)).tolist():
-        lower = [name for name, up in zip(parts, higher[:, place], strict=True) if not up]
-        raise BadPlan(
-            f"smaller scores of {metrics[place]} are better in {listed(lower)}, and larger ones in "
-            "the others; a mean of both has no sense"
-        )
+    for place in np.flatnonzero((higher != higher[:1]).any(axis=0))[:1].tolist():
+        raise BadPlan(f"smaller scores of {metrics[place]} are better in some collections only")
 
 
 def _coords(parts: Mapping[str, xr.Dataset]) -> dict[str, Any]:
@@ -158,23 +153,9 @@ def _coords(parts: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     if any(names.TOPIC_GROUP in part.coords for part in parts.values()):
         coords[names.TOPIC_GROUP] = (names.TOPIC, of_topics(names.TOPIC_GROUP))
     for coordinate in (names.SYSTEM, names.TEAM):
-        if labels := _labels_of_runs(parts, coordinate):
-            coords[coordinate] = (names.RUN, label_array(labels))
+        known = [part[coordinate] for part in parts.values() if coordinate in part.coords]
+        if any((labels.values != known[0].values).any() for labels in known):
+            raise BadPlan(f"a run is of another {coordinate} in another collection")
+        if known:
+            coords[coordinate] = known[0].variable
     return coords
-
-
-def _labels_of_runs(parts: Mapping[str, xr.Dataset], coordinate: str) -> list[str]:
-    """Return the system or team of each run, as the collections that know it say."""
-    first, labels = "", list[str]()
-    for name, part in parts.items():
-        if coordinate not in part.coords:
-            continue
-        others = labels_of(part, coordinate)
-        first, labels = first or name, labels or others
-        for run, one, other in zip(labels_of(part, names.RUN), labels, others, strict=True):
-            if one != other:
-                raise BadPlan(
-                    f"{run} is of the {coordinate} {one} in {first}, and of {other} in "
-                    f"{name}; give it one {coordinate}, or leave it out with other runs"
-                )
-    return labels

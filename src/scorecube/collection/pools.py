@@ -134,11 +134,9 @@ class PoolDepth(NamedTuple):
 def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
     """Estimate the depth of the pool from the judged documents of runs.
 
-    A run that was pooled to depth d has no unjudged document in its first d ranks; but most
-    collections have runs that were not pooled, and a few documents were lost after pooling. So a
-    team reaches depth d if one of its runs has documents at rank d on at least half of the topics,
-    and at most `TOLERATED` of its documents up to there are not judged; the depth of the pool is
-    the largest that at least half of the teams reach. The official depth may be another.
+    A team reaches depth d if one of its runs has documents at rank d on at least half of the
+    topics, and at most `TOLERATED` of its documents up to there are not judged; the depth of the
+    pool is the largest that at least half of the teams reach. The official depth may be another.
 
     rankings: As from `read_rankings`, or a cube with rankings.
     """

@@ -167,8 +167,7 @@ def build_rankings(
     Returns rankings: The variables of `schema.RANKINGS`, `DOCUMENTS` and `KEYS`, and the coordinate
         `team` (run). Runs and topics are sorted; documents are numbered within their topic, in the
         order of ids as bytes.
-    Raises BadInput: Two runs have the same name, no topic or no document of any run is judged, or
-        the teams spell a run in another way.
+    Raises BadInput: Two runs have the same name, or no topic or no document of any run is judged.
     """
     by_name: dict[str, JudgedRun] = {}
     for run in runs:

@@ -18,9 +18,9 @@ from matplotlib.collections import LineCollection
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.drawing import figure_label
+from scorecube.report.formats import sentence, summaries
 from scorecube.report.page import brief
 from scorecube.report.results import answers, view_of_result
-from scorecube.report.terminal import sentence, summaries
 from scorecube.report.views import Answer
 
 if TYPE_CHECKING:

@@ -197,7 +197,7 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
-    from scorecube.report.figures import figure
+    from scorecube.report.drawing import figure
     from scorecube.report.results import table
     from scorecube.report.tables import combine
 

@@ -88,7 +88,7 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     study: Path or address of the study that holds them; empty for none.
     top: Rows of each table; None for as many as each table declares.
     """
-    from scorecube.report.terminal import sentence, summaries
+    from scorecube.report.formats import sentence, summaries
 
     if is_quiet():
         return

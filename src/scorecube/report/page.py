@@ -26,7 +26,7 @@ from scorecube.errors import BadName, BadStudy, counted, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
-from scorecube.report.figures import draw
+from scorecube.report.drawing import draw
 from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, software
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result

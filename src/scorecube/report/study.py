@@ -125,15 +125,21 @@ def draw(
     study: Where the results are.
     analysis: Name of an analysis, or ``scores``, ``design`` or ``wcw``, which are made from scores.
     collections: Names; None takes all that have a result.
-    metrics, top: As of `scorecube.report.figures.figure`.
+    metrics, top: As of `scorecube.report.drawing.figure`.
     by: ``gain`` or ``sampling``, whose values in one result are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
     Raises BadName: An analysis or a metric that does not exist.
     Raises BadStudy: No result of the analysis.
     Raises BadPlan: What is about one collection, of several.
     """
-    from scorecube.report.drawing import drawn, with_figure_labels
-    from scorecube.report.figures import check_figure, draw_bars, draw_together, figure
+    from scorecube.report.drawing import (
+        check_figure,
+        draw_bars,
+        draw_together,
+        drawn,
+        figure,
+        with_figure_labels,
+    )
 
     view = find_view(study, analysis)
     check_figure(view)

@@ -180,6 +180,7 @@ MODULES = {
     **{entry.name: entry.name for entry in registry.BUILT_IN},
     **dict.fromkeys(PAIR_TESTS, "pair_tests"),
     "board": "leaderboard",
+    "stability": "swap",
     "design": "design",
     "wcw": "design",
 }

@@ -283,7 +283,7 @@ def figure(
     >>> len(figure(result, size=(5, 3)).axes) > 0
     True
     """
-    from scorecube.report.figures import figure as draw
+    from scorecube.report.drawing import figure as draw
 
     if ax is not None:
         draw(result, ax, metrics)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numcodecs import Zstd
 
-from scorecube.storage.archives import decode_record, encode_record, pack, unpack
+from scorecube.storage.archives import decode_record, encode_record, seal, unseal
 from scorecube.storage.codec import decode, encode, open_lazily
 from scorecube.testing import simulate_cube
 
@@ -99,16 +99,19 @@ def test_what_is_hostile_is_refused_without_memory(change: dict[str, Any], conte
     assert "scorecube_unpickled" not in sys.__dict__
 
 
-@given(st.dictionaries(TEXTS.filter(bool), st.binary(max_size=9), max_size=3), st.data())
-def test_every_bit_of_an_archive_counts(members: dict[str, bytes], data: st.DataObject) -> None:
-    members = {name: content for name, content in members.items() if "\0" not in name}
-    content = bytearray(pack("x", members.items()))
-    assert unpack("x", bytes(content)) == members
+@given(st.dictionaries(st.sampled_from("abc"), st.binary(max_size=9), max_size=3), st.data())
+def test_every_bit_of_an_archive_counts(arrays: dict[str, bytes], data: st.DataObject) -> None:
+    file = io.BytesIO()
+    named: Any = {name: np.frombuffer(content, "u1") for name, content in arrays.items()}
+    np.savez(file, **named)
+    content = bytearray(seal("x", file.getvalue()))
+    found = np.load(unseal("x", bytes(content)))
+    assert {name: found[name].tobytes() for name in found} == arrays
     with pytest.raises(ValueError, match="digest"):
-        unpack("y", bytes(content))
+        unseal("y", bytes(content))
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(ValueError, match="digest"):
-        unpack("x", bytes(content))
+        unseal("x", bytes(content))
 
 
 def test_every_bit_of_a_record_counts() -> None:
@@ -125,11 +128,9 @@ def test_bombs_are_refused() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x", bytes(10**6))
-        archive.comment = bytes(64)
-    body = file.getvalue()[:-64]
     with pytest.raises(ValueError, match="larger inside"):
-        unpack("", body + hashlib.sha256(body).hexdigest().encode())
+        unseal("", seal("", file.getvalue()))
     deep = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
-    seal = hashlib.sha256(deep).hexdigest().encode()
+    digest = hashlib.sha256(deep).hexdigest().encode()
     with pytest.raises(ValueError, match="digest"):
-        decode_record(b'{"sha256":"' + seal + b'","record":' + deep + b"}\n")
+        decode_record(b'{"sha256":"' + digest + b'","record":' + deep + b"}\n")

@@ -4,7 +4,7 @@
         /blocks/<analysis>/<work>/<start>-<stop>.npz                  NumPy arrays
 
 The comment of an archive is the SHA-256 of what it is about and of all bytes before it: under the
-name of another one it is damage. Members are stored, not compressed, so that no archive is larger
+name of another one it is damage. Members are stored, not compressed, so that none is larger
 inside than outside. The first number of a result is its turn, by which the latest is known; the
 second is that of the newest head when it was stored, of which it is a witness.
 """
@@ -59,31 +59,27 @@ def decode_record(content: bytes) -> dict[str, Any]:
     raise ValueError("does not match its digest")
 
 
-def pack(about: str, members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return an archive of files with names."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members:
-            archive.writestr(zipfile.ZipInfo(name), content)
-        archive.comment = bytes(SEAL_BYTES)
-    content = buffer.getvalue()[:-SEAL_BYTES]
-    return content + digest_of(about.encode() + content, SEAL_BYTES).encode()
+def seal(about: str, archive: bytes) -> bytes:
+    """Return a zip archive with its digest as its comment, which has none yet."""
+    body = archive[:-2] + SEAL_BYTES.to_bytes(2, "little")
+    return body + digest_of(about.encode() + body, SEAL_BYTES).encode()
 
 
-def unpack(about: str, content: bytes | None, *names: str) -> dict[str, bytes]:
-    """Return the files of `pack`, all or some; ValueError for another digest, or for none."""
+def unseal(about: str, content: bytes | None) -> io.BytesIO:
+    """Return the archive of `seal`; ValueError for another digest, or for none."""
     if content is None:
         raise ValueError("is missing")
-    seal = digest_of(about.encode() + content[:-SEAL_BYTES], SEAL_BYTES)
-    if seal.encode() != content[-SEAL_BYTES:]:
+    body = content[:-SEAL_BYTES]
+    if digest_of(about.encode() + body, SEAL_BYTES).encode() != content[-SEAL_BYTES:]:
         raise ValueError("does not match its digest")
+    file = io.BytesIO(content)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(file) as archive:
             if sum(member.file_size for member in archive.infolist()) > len(content):
                 raise ValueError("is larger inside than outside, which no scorecube writes")
-            return {name: archive.read(name) for name in names or archive.namelist()}
     except zipfile.BadZipFile as error:
         raise ValueError(f"cannot be read: {error}") from None
+    return file
 
 
 class Stored(NamedTuple):
@@ -124,7 +120,11 @@ def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
     """Write the archive of a result."""
     from scorecube.storage.codec import encode
 
-    place.write(stored.path, pack(stored.about, encode(values)))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in encode(values):
+            archive.writestr(zipfile.ZipInfo(name), content)
+    place.write(stored.path, seal(stored.about, file.getvalue()))
 
 
 def read_result(place: Place, stored: Stored) -> xr.Dataset:
@@ -132,7 +132,7 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
     from scorecube.storage.codec import decode
 
     try:
-        return decode(unpack(stored.about, place.read(stored.path)))
+        return decode(_members(place, stored))
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise place.corrupt(stored.path, error) from None
 
@@ -140,12 +140,18 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
 def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
     """Return the attributes of a result, without its arrays (CorruptStudy if it is damaged)."""
     try:
-        content = unpack(stored.about, place.read(stored.path), METADATA)[METADATA]
+        content = _members(place, stored, METADATA)[METADATA]
         attributes: dict[str, Any] = json.loads(content)["attributes"]
     except (ValueError, KeyError, TypeError) as error:
         raise place.corrupt(stored.path, error) from None
     attributes.pop("coordinates", None)
     return attributes
+
+
+def _members(place: Place, stored: Stored, *names: str) -> dict[str, bytes]:
+    """Return the files in the archive of a result, all or some."""
+    with zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive:
+        return {name: archive.read(name) for name in names or archive.namelist()}
 
 
 class BlockStore:
@@ -161,8 +167,9 @@ class BlockStore:
 
     def record(self, start: int, stop: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Record the outputs of the units start .. stop-1."""
-        members = ((f"{name}.npy", _encode(array)) for name, array in arrays.items())
-        self._place.write(self._key(start, stop), pack(self._about(start, stop), members))
+        file, named = io.BytesIO(), dict[str, Any](arrays)
+        np.savez(file, **named)
+        self._place.write(self._key(start, stop), seal(self._about(start, stop), file.getvalue()))
 
     def _about(self, start: int, stop: int) -> str:
         return f"{self._work}/{start}-{stop}"
@@ -192,8 +199,9 @@ class BlockStore:
     def read(self, start: int, stop: int) -> Arrays | None:
         """Return the outputs of a block; None if it is damaged, or of other work."""
         try:
-            files = unpack(self._about(start, stop), self._place.read(self._key(start, stop)))
-            return {name.removesuffix(".npy"): _decode(file) for name, file in files.items()}
+            content = self._place.read(self._key(start, stop))
+            with np.load(unseal(self._about(start, stop), content)) as arrays:
+                return dict(arrays)
         except (ValueError, MemoryError):
             return None
 
@@ -211,17 +219,6 @@ class BlockStore:
         """Return one line for each block that is damaged."""
         damaged = (interval for interval in self.intervals() if self.read(*interval) is None)
         return [f"{self._key(*interval)}: does not match its digest" for interval in damaged]
-
-
-def _encode(array: np.ndarray[Any, Any]) -> bytes:
-    file = io.BytesIO()
-    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
-    return file.getvalue()
-
-
-def _decode(content: bytes) -> np.ndarray[Any, Any]:
-    array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    return array
 
 
 def select_disjoint(intervals: Sequence[Interval], n_units: int) -> list[Interval]:

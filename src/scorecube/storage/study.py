@@ -164,7 +164,7 @@ class Study:
                 raise head
             return Collection(self, head.name).row(head)
 
-        rows = self.place.map(read, filter(None, self.folders().values()))
+        rows = self.place.map(read, [head for head in self.folders().values() if head])
         return dict(sorted((row.head.name, row) for row in rows))
 
     def prepare(self) -> None:

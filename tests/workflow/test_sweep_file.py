@@ -58,7 +58,6 @@ def test_each_match_is_a_collection(tmp_path: Path) -> None:
         "a-x": (str(tmp_path / "a/x.csv"),),
         "b-x": (str(tmp_path / "b/x.csv.gz"),),
     }
-    assert sources["a-x"].where == f"{tmp_path / 'sweep.toml'}: [[collection]] 1"
 
 
 def test_options_of_readers_and_paths(tmp_path: Path) -> None:

@@ -59,12 +59,10 @@ class Source(NamedTuple):
 
     kind: ``runs`` or ``scores``.
     settings: Of the table in the file, with absolute paths.
-    where: File and table, for error messages.
     """
 
     kind: str
     settings: Table
-    where: str
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Sour
         copies = [{key: _filled(text, file) for key, text in single.items()} for file in matches]
     for one in copies:
         values = _absolute(_values(one, SOURCES[kinds[0]], where), folder)
-        yield values.pop("name"), Source(kinds[0], values, where)
+        yield values.pop("name"), Source(kinds[0], values)
 
 
 def _filled(value: Any, file: Path) -> Any:

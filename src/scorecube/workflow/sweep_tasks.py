@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from scorecube.analyses.plan import request_digest
 from scorecube.errors import (
-    BadInput,
     BadName,
     BadPlan,
     ClusterFailed,
@@ -146,17 +146,11 @@ def add_source(
 
     Raises BadInput, BadStudy: Files that cannot be read, or that contradict the stored collection.
     """
-    kind, settings, where = task.source  # type: ignore[misc]
-    digest, files = hashlib.sha256(repr(sorted(settings.items())).encode()), {}
-    for key in settings.keys() & set(PATHS):
-        try:
-            files[key] = expand(settings[key], {RUNS: "run files"}.get(key, key))
-        except BadInput as error:
-            raise BadInput(f"{key} of {name}: {error}", where) from None
+    kind, settings = task.source  # type: ignore[misc]
+    digest = hashlib.sha256(repr(sorted(settings.items())).encode())
+    files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
     for path in (path for key in sorted(files) for path in files[key]):
-        with open(path, "rb") as file:
-            content = hashlib.file_digest(file, "sha256").digest()
-        digest.update(f"{path}\n".encode() + content)
+        digest.update(f"{path}\n".encode() + Path(path).read_bytes())
     facts = {SOURCE: digest.hexdigest()}
     if name in study and study[name].head.notes.get(SOURCE) == facts[SOURCE]:
         return

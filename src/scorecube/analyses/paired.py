@@ -23,7 +23,6 @@ from scorecube.analyses.pairs import (
 from scorecube.analyses.protocol import Concat, Part, Totals
 from scorecube.analyses.table import Table
 from scorecube.collection.schema import LARGEST_SCORE, read_variables
-from scorecube.errors import BadPlan, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate
 from scorecube.statistics.paired_tests import classical_p_values, welch_p_values
@@ -81,8 +80,6 @@ class Paired(PairTest):
     )
 
     def notes(self, table: Table) -> list[str]:
-        if len(set(self.tests)) < len(self.tests):
-            raise BadPlan(f"{option('tests', self.tests)}: name each test once", option="tests")
         return binary_notes(table) if "t" in self.tests else list(table.notes)
 
     def n_units(self, table: Table) -> int:

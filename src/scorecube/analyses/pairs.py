@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,8 +19,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import FloatArray
-from scorecube.collection.run_pairs import pair_labels, pair_positions
-from scorecube.collection.schema import read_variables
+from scorecube.collection.schema import label_array, read_variables
 from scorecube.errors import BadName, BadPlan, counted
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import EQUAL
@@ -91,8 +90,6 @@ class PairTest(Analysis):
     def table(self, cube: xr.Dataset) -> Table:
         table = make_table(cube, bags=self.resamples)
         check_pairs(table, self.name, self.baseline)
-        if len(table.strata) > 1:
-            raise BadPlan(f"{self.name} tests one collection at a time; board takes several")
         return table
 
     def pairs(self, table: Table) -> RunPairs:
@@ -119,8 +116,7 @@ class PairTest(Analysis):
         self, table: Table, values: Mapping[str, Any], attrs: Mapping[str, Any], **coords: Any
     ) -> xr.Dataset:
         """Return a result with labels of pairs and levels, and further coordinates."""
-        runs = xr.Variable(names.RUN, list(table.runs))
-        labels = {**pair_labels(runs, self.pairs(table)), **coords}
+        labels = pair_labels(table.runs, self.pairs(table)) | coords
         facts = {} if self.baseline is None else {"baseline": self.baseline}
         labels[names.ALPHA] = np.array(self.alphas)
         return table.dataset(self.variables, values, labels, {**facts, **attrs})
@@ -153,6 +149,21 @@ class ResampledTest(PairTest):
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the test has beside, or in place of, the other values."""
         return {}
+
+
+def pair_positions(n_runs: int) -> RunPairs:
+    """Return first and second runs of all pairs, in label order."""
+    first, second = np.triu_indices(n_runs, 1)
+    return first.astype(np.int32), second.astype(np.int32)
+
+
+def pair_labels(runs: Sequence[str], pairs: RunPairs) -> dict[str, Any]:
+    """Return the coordinates `run_a` and `run_b` of pairs of runs."""
+    labels = label_array(runs)
+    return {
+        names.RUN_A: (names.PAIR, labels[pairs[0]]),
+        names.RUN_B: (names.PAIR, labels[pairs[1]]),
+    }
 
 
 def check_pairs(table: Table, name: str, baseline: str | None) -> None:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.leaderboard import VARIABLES
-from scorecube.collection.run_pairs import pair_positions
+from scorecube.analyses.pairs import pair_positions
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.pairs import fewest_units
+from scorecube.analyses.pairs import fewest_units, pair_positions
 from scorecube.analyses.protocol import Concat, Part, Sum
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
-from scorecube.collection.run_pairs import pair_positions
 from scorecube.kernels.maxima import ROUNDING, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
 from scorecube.statistics.intervals import FEW, few_differ

@@ -16,10 +16,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pairs import pair_labels, pair_positions
 from scorecube.analyses.protocol import Analysis, Part, Sum, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
-from scorecube.collection.run_pairs import pair_labels
 from scorecube.collection.schema import label_array, read_variables
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, counted, option
@@ -280,12 +280,11 @@ class Stability(TwoSamples):
             "error_rate": np.minimum(first, second).sum(axis=-1) / n_comparisons,
             "ties": equal.sum(axis=-1) / n_comparisons,
         }
-        runs = xr.DataArray(label_array(table.runs), dims=names.RUN)
         coords = {
             names.SIZE: np.array(self.sizes(table)),
             names.FUZZINESS: np.array(self.fuzziness),
-            names.RUN: runs,
-            **pair_labels(runs),
+            names.RUN: label_array(table.runs),
+            **pair_labels(table.runs, pair_positions(len(table.runs))),
         }
         attrs = {"sampling": self.sampling, "summary": self.summary}
         return table.dataset(VARIABLES, values, coords, attrs)

@@ -92,12 +92,9 @@ class Leaderboard(Analysis):
     def notes(self, table: Table) -> list[str]:
         return binary_notes(table)
 
-    def families(self, table: Table) -> list[list[Family]]:
-        """Return all pairs, and the pairs with the baseline if there is one, of each cell."""
-        return families_of(table, [None] if self.baseline is None else [None, self.baseline])
-
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return maxima_block(table, self.families(table), start, stop, means=True)
+        families = families_of(table, dict.fromkeys([None, self.baseline]))
+        return maxima_block(table, families, start, stop, means=True)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         values = self.values(table, totals)
@@ -109,7 +106,8 @@ class Leaderboard(Analysis):
     def values(self, table: Table, totals: Totals) -> dict[str, Any]:
         """Return all variables, by cell."""
         rows = []
-        for cell, (every, *against) in enumerate(self.families(table)):
+        families = families_of(table, dict.fromkeys([None, self.baseline]))
+        for cell, (every, *against) in enumerate(families):
             reached, n_pairs = totals["reached"][cell], len(every.first)
             p = (every.adjusted_counts(reached[:n_pairs], table.trials) + 1) / (table.trials + 1)
             row = mean_rows(table, cell, totals["largest_t"][cell], self.alpha)

@@ -117,8 +117,8 @@ class PairTest(Analysis):
     ) -> xr.Dataset:
         """Return a result with labels of pairs and levels, and further coordinates."""
         labels = pair_labels(table.runs, self.pairs(table)) | coords
-        facts = {} if self.baseline is None else {"baseline": self.baseline}
         labels[names.ALPHA] = np.array(self.alphas)
+        facts = {} if self.baseline is None else {"baseline": self.baseline}
         return table.dataset(self.variables, values, labels, {**facts, **attrs})
 
 
@@ -133,10 +133,9 @@ class ResampledTest(PairTest):
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         trials, reached = table.trials, self.counts(table, totals)
         safe = (reached + 1) / (trials + 1)
+        p = safe if self.plus_one else reached / trials
         values = described(table, *differences(table, self.pairs(table)))
-        values |= self.decided(
-            safe if self.plus_one else reached / trials, None if self.joint else safe
-        )
+        values |= self.decided(p, None if self.joint else safe)
         values["reached"] = reached.astype(np.int32)
         values |= self.more(table, totals, values)
         attrs = {names.TEST: self.name, "plus_one": int(self.plus_one)}
@@ -198,10 +197,8 @@ def binary_notes(table: Table) -> list[str]:
 def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
     """Return the mean differences of pairs in each cell with standard errors, (cell, pair).
 
-    Differences of less than 1e-9 of the range are none.
-
-    Returns plain, guarded: The second with pseudo-units where few units differ; its error is NaN
-        where nothing is known of other topics: of equal scores of an unknown range.
+    Differences of less than 1e-9 of the range are none. The second estimates have pseudo-units
+    where few units differ; their error is NaN of equal scores of an unknown range.
     """
     plain, guarded = np.zeros((2, 2, len(table.scores), len(pairs[0])))
     (part,), step = table.strata, max(1, AT_ONCE // table.sizes.size)

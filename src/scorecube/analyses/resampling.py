@@ -1,11 +1,8 @@
 """Tests of pairs by resampling: bootstrap, randomisation, and Tukey and max-T of all together.
 
-References: Sakai 2007, "On the properties of evaluation metrics for finding one highly relevant
-document", section 4.3; Efron and Tibshirani 1993, chapter 16; Fisher 1935; Smucker, Allan and
-Carterette 2007, CIKM; Carterette 2012, ACM TOIS 30(1); Sakai 2018, "Laboratory experiments in
-information retrieval", chapter 5; Romano and Wolf 2005, Journal of the American Statistical
-Association 100, Algorithms 3.1 and 4.1; Westfall and Young 1993, "Resampling-based multiple
-testing".
+References: Sakai 2007, section 4.3; Efron and Tibshirani 1993, chapter 16; Fisher 1935; Smucker,
+Allan and Carterette 2007; Carterette 2012; Sakai 2018, chapter 5; Romano and Wolf 2005, Algorithms
+3.1 and 4.1; Westfall and Young 1993.
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ from scorecube.analyses.pairs import (
 from scorecube.analyses.protocol import Concat, Max, Part, Totals
 from scorecube.analyses.step_down import (
     MODERATION,
-    Family,
     critical_value,
     drawn_counts,
     families_of,
@@ -279,20 +275,17 @@ class MaxT(ResampledTest):
     def notes(self, table: Table) -> list[str]:
         return binary_notes(table)
 
-    def families(self, table: Table) -> list[Family]:
-        """Return the pairs of each cell."""
-        return [family for (family,) in families_of(table, [self.baseline])]
-
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         return maxima_block(table, families_of(table, [self.baseline]), start, stop, means=False)
 
     def counts(self, table: Table, totals: Totals) -> Any:
-        families = zip(self.families(table), totals["reached"], strict=True)
-        return np.stack([family.adjusted_counts(n, table.trials) for family, n in families])
+        families = zip(families_of(table, [self.baseline]), totals["reached"], strict=True)
+        return np.stack([family.adjusted_counts(n, table.trials) for (family,), n in families])
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
-        margins, own_errors = [], []
-        for cell, family in enumerate(self.families(table)):
+        margins, own_errors, p_single = [], [], []
+        for cell, (family,) in enumerate(families_of(table, [self.baseline])):
+            p_single.append(family.p_single)
             exceeded = critical_value(totals["largest"][cell, 0], 1 - CONFIDENCE)
             moderated = np.sqrt((family.variance + family.added) / (1 + MODERATION))
             margin = np.sqrt((1 + MODERATION) * exceeded) * moderated * table.grids[cell].unit
@@ -302,7 +295,7 @@ class MaxT(ResampledTest):
         return {
             "difference_low": values["mean_difference"] - margins,
             "difference_high": values["mean_difference"] + margins,
-            "p_single": np.stack([family.p_single for family in self.families(table)]),
+            "p_single": np.stack(p_single),
             "own_error_pairs": np.array(own_errors),
         }
 

@@ -10,7 +10,7 @@ separated.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -101,7 +101,7 @@ class Family:
         return counts
 
 
-def families_of(table: Table, runs: Sequence[str | None]) -> list[list[Family]]:
+def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
     """Return the pairs with each of some runs, or all pairs for None, of each cell; made once."""
 
     def make() -> list[list[Family]]:
@@ -170,10 +170,8 @@ def maxima_block(
     """Return in how many of some trials the maximum reaches each pair, and the largest statistics.
 
     families: Of each cell.
-    means: Whether the largest t of the means of runs is computed, too.
     Returns reached: int64 (cell, pair), of a family behind that before it: see `adjusted_counts`.
-    Returns largest: float64 (cell, family, trial).
-    Returns largest_t: float64 (cell, trial), of means.
+    Returns largest, largest_t: float64 (cell, family, trial); (cell, trial), of means of runs.
     """
     n_pairs = sum(len(family.first) for family in families[0])
     reached = np.zeros((len(families), n_pairs), np.int64)
@@ -206,8 +204,7 @@ def largest_of_means(
 ) -> FloatArray:
     """Return the largest absolute t over runs of the mean in each trial: float64 (trial,).
 
-    On the logit scale of scores with a range; of runs of which enough units differ.
-
+    It is on the logit scale of scores with a range, and over the runs of which enough units differ.
     counts: Of `drawn_counts`; `sums` of the scores that are drawn, (stratum, run, trial).
     """
     varied = table.once(f"varied {cell}", lambda: varied_runs(table, cell))

@@ -144,27 +144,6 @@ def test_negative_components_are_zero_and_said() -> None:
     assert "systems by score, topics by score" in result.attrs["notes"][0]
 
 
-def test_equal_scores_define_no_coefficient() -> None:
-    result = analyse(cube_of(np.full((4, 5), 0.5)), sc.Reliability())
-    (row,) = sc.table(result).to_dict("records")
-    assert np.isnan(row["erho2"])
-    assert np.isnan(row["phi"])
-
-
-def test_systems_without_error_are_reliable_with_one_topic() -> None:
-    scores = np.array([[0.25], [0.5], [0.75]]) + np.array([[0.0, 0.125, 0.0625, 0.0]])
-    result = of(cube_of(scores))
-    assert float(result["value"].sel(coefficient="erho2")) == 1.0
-    assert float(result["topics"].sel(coefficient="erho2")[0]) == 1.0
-    assert 0 < float(result["value"].sel(coefficient="phi")) < 1
-
-
-def test_few_topics_have_no_limits() -> None:
-    result = of(cube_of(simulated(1, 6, 4, 1.0)))
-    assert np.isnan(result["value_low"]).all()
-    assert (result["value"] > 0).all()
-
-
 def test_one_run_and_missing_scores_are_refused() -> None:
     with pytest.raises(BadPlan, match="at least two"):
         analyse(cube_of(np.array([[0.1, 0.2, 0.3]])), sc.Reliability())

@@ -12,7 +12,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.team_scores import judged_runs
 from scorecube.analyses.teams import Teams
-from scorecube.collection.pools import TOLERATED, WITHOUT_POOL, build_pools, estimate_pool_depth
+from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_depth
 from scorecube.errors import BadPlan
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
@@ -183,19 +183,6 @@ def test_the_depth_is_what_half_of_the_teams_reach() -> None:
     assert found == (7, True, 3)
     assert estimate_pool_depth(pooled({"a": 7, "b": 20, "c": 0, "d": 20})).depth == 20
     assert estimate_pool_depth(pooled({"a": 0, "b": 20, "c": 0})) == (WITHOUT_POOL, False, 0)
-
-
-def test_few_documents_may_be_missing_and_lists_must_be_long_enough() -> None:
-    rankings = pooled({"a": 20, "b": 20}, n_topics=10)
-    rankings["document_at_rank"].values[:, 3, 10] = -1
-    assert TOLERATED >= 1 / (20 * 10)
-    assert estimate_pool_depth(rankings).depth == 20
-    rankings["document_at_rank"].values[:, :, 4] = -1
-    assert estimate_pool_depth(rankings).depth == 4
-    short = pooled({"a": 30, "b": 30})
-    short["n_retrieved"].values[:, :6] = 12
-    short["document_at_rank"].values[:, :6, 12:] = -1
-    assert estimate_pool_depth(short).depth == 12
 
 
 @pytest.mark.data

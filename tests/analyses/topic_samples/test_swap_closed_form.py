@@ -104,15 +104,6 @@ def test_overlap_is_as_expected(
         assert float(result["unique"]) == unique
 
 
-def test_overlap_of_all_resamples_is_exact() -> None:
-    drawn = list(product(range(3), repeat=2))
-    result = replay(
-        opposed(3, 1), paper_swap(sampling="replacement", size=2), list(product(drawn, repeat=2))
-    )
-    assert float(result["unique"]) == pytest.approx(5 / 3, abs=1e-15)
-    assert float(result["common"]) == pytest.approx(25 / 27, abs=1e-15)
-
-
 def test_a_difference_of_zero_is_never_required() -> None:
     scores = [0.25, 0.5, 0.75, 1.0]
     result = replay(make_cube([scores, scores]), paper_swap(size=1), [((0,), (1,))])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
-from scorecube.statistics.kendall_tau import discordant_shares, exact_p, null_error
+from scorecube.statistics.agreement import discordant_shares, exact_p, null_error
 from tests.oracles import correlation as oracle
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from scorecube.statistics.multiple_testing import adjusted
+from scorecube.statistics.paired_tests import adjusted
 
 
 @pytest.mark.parametrize("length", [1, 2, 30, 1000])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from scorecube.statistics.required_difference import required_differences, share_beyond
+from scorecube.statistics.swap_rates import required_differences, share_beyond
 
 
 def plain(count: list[int], swaps: list[int], level: str) -> int:

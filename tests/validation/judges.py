@@ -20,8 +20,8 @@ import pandas as pd
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels
 from scorecube.collection.judgement_sets import label_counts
+from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
 from scorecube.statistics.corrected_means import corrected_mean
-from scorecube.statistics.label_agreement import COEFFICIENTS, label_coefficients
 from tests.validation.rates import Measure, Values, collected, covers
 from tests.validation.truths import DATA, Sample, Truth, population, samples
 

@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube import Swap
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.statistics.required_difference import share_beyond
+from scorecube.statistics.swap_rates import share_beyond
 from scorecube.workflow.api import analyse
 from tests.validation.rates import Values, collected, covers
 from tests.validation.truths import Floats, real_scores

@@ -25,7 +25,7 @@ from scorecube.analyses.units import IntArray
 from scorecube.collection.schema import read_variables
 from scorecube.errors import BadPlan
 from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
-from scorecube.statistics.kendall_tau import exact_p, null_error
+from scorecube.statistics.agreement import exact_p, null_error
 
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""

@@ -21,10 +21,10 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.names import Purpose
+from scorecube.statistics.agreement import label_coefficients
 from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import difference_limits, guarded_estimates
-from scorecube.statistics.label_agreement import label_coefficients
 from scorecube.statistics.paired_tests import classical_p_values
 
 Values = dict[str, Any]

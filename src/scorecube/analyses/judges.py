@@ -3,7 +3,7 @@
 References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval
 effectiveness" (rankings); Ferro and Sanderson 2022, "How do you test a test?" (decisions on pairs);
 Faggioli et al. 2023, "Perspectives on large language models for relevance judgment"; those of
-`scorecube.statistics.label_agreement` and `scorecube.statistics.corrected_means`.
+`scorecube.statistics.agreement` and `scorecube.statistics.corrected_means`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
 from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
 from scorecube.collection.schema import CELL, label_array
 from scorecube.errors import BadPlan
-from scorecube.statistics.label_agreement import COEFFICIENTS
+from scorecube.statistics.agreement import COEFFICIENTS
 
 DIMS = {variable.name: variable.dims for variable in comparison.VARIABLES}
 

@@ -24,7 +24,7 @@ from scorecube.errors import BadName, BadPlan, counted
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate, difference_limits, guarded_estimates
-from scorecube.statistics.multiple_testing import adjusted
+from scorecube.statistics.paired_tests import adjusted
 
 RunPairs = tuple[Int32Array1, Int32Array1]
 """First and second runs of pairs, int32 (pair,) each."""

@@ -26,7 +26,7 @@ from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.kernels.maxima import ROUNDING, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
 from scorecube.statistics.intervals import FEW, few_differ
-from scorecube.statistics.multiple_testing import adjusted
+from scorecube.statistics.paired_tests import adjusted
 
 MODERATION = 4.0
 """Weight of the median variance beside the own one: family-wise error at most .062 in 36 truths."""

@@ -25,7 +25,7 @@ from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders
-from scorecube.statistics.batches import BATCHES
+from scorecube.statistics.swap_rates import BATCHES
 
 NARROWEST, MOST_BINS = Fraction(1, 100), 1000
 

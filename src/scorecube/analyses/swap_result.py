@@ -15,8 +15,12 @@ from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.collection.schema import read_variables
 from scorecube.kernels.swap import count_and_swaps, orders
-from scorecube.statistics.batches import rate_limits
-from scorecube.statistics.required_difference import Required, required_differences, share_beyond
+from scorecube.statistics.swap_rates import (
+    Required,
+    rate_limits,
+    required_differences,
+    share_beyond,
+)
 
 VARIABLES = read_variables("""
     [metric gain size bin]

@@ -1,4 +1,7 @@
-"""P-values of the t, Wilcoxon and sign tests of many pairs, by SciPy."""
+"""P-values of tests of many pairs: t, Wilcoxon and sign, by SciPy; adjusted for their number.
+
+References: Holm 1979; Benjamini and Hochberg 1995.
+"""
 
 from typing import Any
 
@@ -71,3 +74,19 @@ def _over_all_signs(differences: Array) -> Array:
         sums, observed = signs @ ranks, ranks[row > 0].sum()
         p[pair] = min(1.0, 2 * min((sums >= observed).mean(), (sums <= observed).mean()))
     return p
+
+
+def adjusted(p: Array, method: str) -> Array:
+    """Return p-values (test,) adjusted by none, holm or bh; NaN do not count."""
+    if method == "none":
+        return p
+    tested = np.flatnonzero(~np.isnan(p))
+    order, left = tested[np.argsort(p[tested])], np.arange(len(tested), 0, -1)
+    if method == "holm":
+        steps = np.maximum.accumulate(p[order] * left)
+    else:
+        order = order[::-1]
+        steps = np.minimum.accumulate(p[order] * (len(tested) / left))
+    found = np.full(len(p), np.nan)
+    found[order] = np.minimum(steps, 1.0)
+    return found

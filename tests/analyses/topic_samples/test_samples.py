@@ -19,8 +19,7 @@ from scorecube import Stability, Swap
 from scorecube.analyses import jackknife
 from scorecube.analyses.table import make_table
 from scorecube.errors import ScorecubeError
-from scorecube.statistics.batches import rate_limits
-from scorecube.statistics.required_difference import share_beyond
+from scorecube.statistics.swap_rates import rate_limits, share_beyond
 from scorecube.testing import simulate_cube
 from tests.analyses.topic_samples.test_swap_closed_form import opposed
 from tests.analyses.topic_samples.test_swap_oracle import paper_swap

@@ -5,6 +5,9 @@ high; a single bin with few comparisons moves it by many bins. The isotonic rule
 whose rate is low enough in the weighted isotonic regression of the rates, not increasing with the
 difference, with comparisons as weights (Barlow, Bartholomew, Bremner and Brunk 1972, "Statistical
 inference under order restrictions").
+
+Limits of rates are over trials, within which comparisons depend on each other (Kish 1965, "Survey
+sampling", section 5.4; Wilson 1927, "Probable inference", JASA).
 """
 
 from collections.abc import Sequence
@@ -13,8 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BATCHES, FEW = 20, 5
+"""Batches of trials (trial t belongs to batch t % 20), and those with an event below which their
+variance is too poor an estimate."""
 ROUNDING = 1e-12
 """Excess of a rate that comes of rounding."""
 
@@ -106,3 +112,33 @@ def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> Float
     with np.errstate(invalid="ignore", divide="ignore"):
         between = below + 0.5 + (high - accepted) / (high - low) * (above - below)
     return np.where(bins < 0, np.nan, np.where(high > accepted + ROUNDING, between, above))
+
+
+def rate_limits(
+    count: IntArray, events: IntArray, trials: IntArray, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits of events / count: Wilson's, by the effective number of comparisons.
+
+    That is the number of independent comparisons whose rate would vary as that of the batches, at
+    most all; at most the number of trials where few batches have an event, or none without one.
+
+    count, events: int64 (batch, ...): comparisons and events in each batch.
+    trials: int64 (...): trials with a comparison.
+    Returns low, high: float64 (...), NaN without comparisons.
+    """
+    from scipy.special import stdtrit
+
+    n_batches, total, sum_events = len(count), count.sum(axis=0), events.sum(axis=0)
+    z = stdtrit(n_batches - 1, (1 + confidence) / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = sum_events / total
+        errors = ((events - rate * count) ** 2).sum(axis=0) * n_batches / (n_batches - 1)
+        size = np.where(errors > 0, rate * (1 - rate) * total**2.0 / errors, np.inf)
+        few = np.minimum((events > 0).sum(axis=0), (events < count).sum(axis=0)) < FEW
+        size = np.minimum(size, np.where(few, np.minimum(trials, total), total))
+        centre = (rate + z * z / (2 * size)) / (1 + z * z / size)
+        spread = np.sqrt(rate * (1 - rate) / size + z * z / (4 * size**2))
+        half = z * spread / (1 + z * z / size)
+    # At rates of 0 and 1 terms that rounding leaves do not cancel.
+    low = np.where(sum_events == 0, np.where(total > 0, 0.0, np.nan), centre - half)
+    return low, np.where((sum_events == total) & (total > 0), 1.0, centre + half)

@@ -208,18 +208,6 @@ def test_a_mean_over_metrics_with_other_ranges_is_unknown() -> None:
     assert found["verdict"].values.ravel().tolist() == ["better", "worse", "unknown"]
 
 
-def test_a_pass_at_the_margin_is_as_rare_as_promised() -> None:
-    """A model that lost exactly the margin on few of 50 items passes in up to 37 % of trials by plain t."""
-    passed = 0
-    for trial in range(200):
-        chance = np.random.default_rng(trial)
-        base = chance.random(50) < 0.9
-        ours = base & (chance.random(50) > 0.02 / 0.9)
-        found = sc.gate(binary(ours, base), *SYSTEMS, margin=0.02)
-        passed += found.attrs["verdict"] == PASS and bool((ours != base).any())
-    assert passed == 0
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [

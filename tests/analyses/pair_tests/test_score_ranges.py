@@ -13,7 +13,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube import Bootstrap, Paired, Randomisation, Tukey
+from scorecube import Paired, Randomisation
 from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput
 from scorecube.workflow.api import analyse, cube_from_scores
@@ -35,21 +35,18 @@ def two_runs(n: int, scale: float, spread: float, share: float, t: float, seed: 
     return np.asarray(scores * min(1.0, 0.999 * LARGEST_SCORE / np.abs(scores).max()))
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Floats:
-    n = draw(st.sampled_from([10, 50, 300, 3_000, 30_000]))
-    return two_runs(
-        n,
-        10.0 ** draw(st.integers(-11, 11)),
-        draw(st.sampled_from([0.0, 3.0, 6.0])),
-        10.0 ** draw(st.integers(-3, 0)),
-        draw(st.sampled_from([0.3, 3.0, 15.0])),
-        draw(st.integers(0, 2**32)),
-    )
-
-
 @settings(max_examples=60, deadline=None)
-@given(scores=cases())
+@given(
+    scores=st.builds(
+        two_runs,
+        n=st.sampled_from([10, 50, 300, 3_000, 30_000]),
+        scale=st.integers(-11, 11).map(lambda power: 10.0**power),
+        spread=st.sampled_from([0.0, 3.0, 6.0]),
+        share=st.sampled_from([0.001, 0.01, 0.1, 1.0]),
+        t=st.sampled_from([0.3, 3.0, 15.0]),
+        seed=st.integers(0, 2**32),
+    )
+)
 def test_tests_of_pairs_see_differences_of_any_size(scores: Floats) -> None:
     """Compare the numbers that all tests use with exact fractions and SciPy."""
     exact = [Fraction(y) - Fraction(x) for x, y in scores.T.tolist()]
@@ -71,15 +68,6 @@ def test_tests_of_pairs_see_differences_of_any_size(scores: Floats) -> None:
     if n > 50:
         wilcoxon = scipy.stats.wilcoxon(differences, method="asymptotic").pvalue
         assert p["wilcoxon"] == pytest.approx(wilcoxon, rel=0.05, abs=1e-300)
-
-
-@pytest.mark.parametrize("analysis", [Bootstrap(), Randomisation(), Tukey()], ids=lambda a: a.name)
-def test_resampling_finds_what_the_t_test_finds_on_many_topics(analysis: Any) -> None:
-    scores = two_runs(100_000, 1.0, 0.0, 0.15, 7.0, 1)
-    assert scipy.stats.ttest_rel(scores[0], scores[1]).pvalue < 1e-9
-    cube = cube_from_scores({"M": pd.DataFrame(scores, index=["a", "b"])})
-    result = analyse(cube, analysis, trials=30, seed=1, workers=1)
-    assert int(result["reached"].squeeze()) == 0
 
 
 def test_runs_that_differ_by_rounding_alone_are_equal() -> None:

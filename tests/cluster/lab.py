@@ -8,12 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import xarray as xr
 
 from scorecube import Swap
@@ -145,6 +146,16 @@ def end_of(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, s
     """Wait for a process; return its status and what it said."""
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out + err
+
+
+def with_words(words: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes with these words in their command; those that end meanwhile have none."""
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            if words in " ".join(process.cmdline()):
+                found.append(process)
+    return found
 
 
 def is_loopback(host: str) -> bool:

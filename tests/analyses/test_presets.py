@@ -12,7 +12,7 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.presets import PRESETS, preset_of
 from scorecube.errors import BadPlan
-from scorecube.report.printed import TABLES
+from scorecube.report.papers import TABLES
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli
 

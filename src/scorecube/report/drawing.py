@@ -187,13 +187,7 @@ def figure_label(text: str, most: int = LONGEST) -> str:
 
 
 def figure_labels(labels: Iterable[str]) -> dict[str, str]:
-    r"""Return for each label the text that stands for it in a figure; different ones differ.
-
-    Examples
-    --------
-    >>> figure_labels(["AP", "_run", "a\nb"])
-    {'AP': 'AP', '_run': ' _run', 'a\nb': 'a\\nb'}
-    """
+    r"""Return for each label the text that stands for it in a figure; different ones differ."""
     texts: dict[str, str] = {}
     for label in dict.fromkeys(labels):
         text = plain = figure_label(label)

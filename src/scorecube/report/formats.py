@@ -101,20 +101,7 @@ def render(
 
 
 def text_table(cells: Cells, width: int | None = None) -> str:
-    """Return a table in columns; those without room in a terminal are named below.
-
-    Examples
-    --------
-    >>> shown = {"gain": ["auto", "auto"], "metric": ["AP", "Q"], "share": ["10%", "8%"]}
-    >>> print(text_table(Cells(shown, frozenset(["share"])), 18))
-    metric  share
-    ------  -----
-    AP        10%
-    Q          8%
-    left out: gain;
-    csv and json have
-    them
-    """
+    """Return a table in columns; those without room in a terminal are named below."""
     below = list[str]()
     if width is not None and _width(cells) > width:
         cells, lost = fitted(cells, width)
@@ -179,13 +166,7 @@ def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "
 
 
 def shorten(text: str, width: int) -> str:
-    """Return the beginning and the end of a text, as labels differ in either.
-
-    Examples
-    --------
-    >>> shorten("run_of_a_team_17", 10)
-    'run_o…m_17'
-    """
+    """Return the beginning and the end of a text, as labels differ in either."""
     if len(text) <= width:
         return text
     behind = (width - 1) // 2
@@ -321,14 +302,7 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
 
 
 def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return the columns that a terminal shows of a table, by heading.
-
-    Examples
-    --------
-    >>> table = Table("", "", brief="metric tau=tau~ on_the_same_topics=low,high absent")
-    >>> brief_layout(table, pd.DataFrame(columns=["metric", "tau", "tau_low", "low", "high"]))
-    {'metric': ('metric',), 'tau': ('tau', 'tau_low'), 'on the same topics': ('low', 'high')}
-    """
+    """Return the columns that a terminal shows of a table, by heading."""
     layout = {}
     for word in (table.brief or " ".join(map(str, frame.columns))).split():
         heading, _, text = word.partition("=")

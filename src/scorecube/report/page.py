@@ -207,7 +207,11 @@ def render(
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
     labels = list(dict.fromkeys(board["label"] for board in leaderboards))
-    labels = labels or _labels(metrics, sections)
+    if not labels:
+        answers = (a for s in sections for question in s.view.answers for a in s.answers(question))
+        metric_of = {answer.label: answer.label.partition(" (")[0] for answer in answers}
+        labels = [label for label in metric_of if metric_of[label] in metrics]
+        labels.sort(key=lambda label: metrics.index(metric_of[label]))
     cited = dict.fromkeys(key for section in sections for key in section.references)
     script = asset("page.js")
     environment = Environment(
@@ -245,28 +249,8 @@ def render(
 
 
 def brief(clause: str) -> str:
-    """Return the first part of a clause, for a card, without what stands in brackets.
-
-    Examples
-    --------
-    >>> brief("3 of 9 runs could be the best [95%, simultaneous rank sets]; rank 1 to 3")
-    '3 of 9 runs could be the best'
-    """
+    """Return the first part of a clause, for a card, without what stands in brackets."""
     return re.split("[;,] ", re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", clause))[0]
-
-
-def _labels(metrics: Sequence[str], sections: Sequence[Section]) -> list[str]:
-    """Return the labels of metrics in answers, which the page can be switched to."""
-    answers = [
-        answer for section in sections for part in section.parts for answer in part.answers.values()
-    ]
-    labels = dict.fromkeys(answer.label for several in answers for answer in several)
-    return [
-        label
-        for metric in metrics
-        for label in labels
-        if label == metric or label.startswith(f"{metric} (")
-    ]
 
 
 def _cards(

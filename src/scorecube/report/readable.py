@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -89,13 +88,7 @@ def number_range(numbers: Collection[float], form: str = ",d") -> str:
 
 
 def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
-    """Return one value as text without control characters; "-" for a missing number.
-
-    Examples
-    --------
-    >>> [cell_text(0.25, ".0%"), cell_text(0.00001, role="p_value")]
-    ['25%', '<0.0001']
-    """
+    """Return one value as text without control characters; "-" for a missing number."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NONE
     if not isinstance(value, float):
@@ -162,15 +155,7 @@ def merge_gains(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the merged table with a column ``label``: the metric, with its gain where needed.
-
-    Examples
-    --------
-    >>> rows = {"collection": "c", "metric": ["AP", "AP", "Q", "Q"], "gain": ["1:1", "2:1"] * 2,
-    ...         "mean": [0.3, 0.3, 0.4, 0.5]}
-    >>> with_labels(pd.DataFrame(rows))["label"].tolist()
-    ['AP', 'Q (1:1)', 'Q (2:1)']
-    """
+    """Return the merged table with a column ``label``: the metric, with its gain where needed."""
     merged = merge_gains(frame)
     label = merged[names.METRIC]
     if names.GAIN in merged:
@@ -180,8 +165,7 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(label=label)
 
 
-@dataclass(frozen=True)
-class Cells:
+class Cells(NamedTuple):
     """A table as text: the cells of each column by its heading, and which have numbers."""
 
     columns: dict[str, list[str]]
@@ -190,7 +174,7 @@ class Cells:
     def only(self, headings: Collection[str]) -> Cells:
         """Return some of the columns, in the order of the table."""
         columns = {name: cells for name, cells in self.columns.items() if name in headings}
-        return replace(self, columns=columns)
+        return self._replace(columns=columns)
 
 
 def readable(

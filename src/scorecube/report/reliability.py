@@ -68,17 +68,13 @@ def reliability_curves(canvas: Any, result: xr.Dataset) -> None:
     panels = canvas.figure(FIGURE_SIZE).subplots(1, len(NAMES), sharey=True)
     for axes, (name, heading) in zip(panels, NAMES.items(), strict=True):
         at = cells.sel({names.COEFFICIENT: name})
-        topics, ratios = at["curve_topics"].values, at["ratio"].values
-        known = [k for k in np.argsort(ratios) if np.isfinite(ratios[k])]
-        # Bands cover each other: of more metrics only the highest and the lowest have one.
-        banded = known if len(known) <= 3 else [known[0], known[-1]]
+        topics = at["curve_topics"].values
         for k, metric in enumerate(labels_of(at, names.METRIC)):
             curve, style = at["curve"].values[k], canvas.curve(k, 4)
             axes.plot(topics, curve, linewidth=1.2, color=style["color"])
             axes.plot([own], [np.interp(own, topics, curve)], **style, label=metric)
-            if k in banded:
-                ends = (at[f"curve_{end}"].values[k] for end in ("low", "high"))
-                axes.fill_between(topics, *ends, color=style["color"], alpha=0.15, linewidth=0)
+            ends = (at[f"curve_{end}"].values[k] for end in ("low", "high"))
+            axes.fill_between(topics, *ends, color=style["color"], alpha=0.1, linewidth=0)
         for target in at[names.TARGET].values:
             axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
         axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")

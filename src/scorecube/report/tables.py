@@ -126,14 +126,7 @@ class Table:
 
 
 def _expanded(columns: str, result: xr.Dataset) -> Iterator[tuple[str, str]]:
-    """Yield the columns of a table of a result with their quantities, perhaps at a label.
-
-    Examples
-    --------
-    >>> result = xr.Dataset({"a": ("k", [1, 2])}, {"k": [5, 7]})
-    >>> list(_expanded("of=a[5] b? c_{k}=a", result))
-    [('of', 'a[5]'), ('c_5', 'a[5]'), ('c_7', 'a[7]')]
-    """
+    """Yield the columns of a table of a result with their quantities, perhaps at a label."""
     for word in columns.split():
         for end in LIMITS if "~" in word else LIMITS[:1]:
             name, _, source = word.replace("~", end).partition("=")
@@ -205,13 +198,7 @@ def trait(frame: pd.DataFrame, name: str) -> Mapping[str, str]:
 
 
 def where(result: xr.Dataset) -> dict[str, str]:
-    """Return the first column of every table: what a result is about, of boards several.
-
-    Examples
-    --------
-    >>> where(xr.Dataset(attrs={"collections": ["fiqa", "nq", "hotpot"]}))
-    {'collection': 'fiqa and 2 more'}
-    """
+    """Return the first column of every table: what a result is about, of boards several."""
     several = result.attrs.get("collections", ())
     if len(several) < 2:
         return {COLLECTION: str(result.attrs.get(COLLECTION, ""))}
@@ -255,14 +242,7 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def values(result: xr.Dataset) -> pd.DataFrame:
-    """Return every value of every variable with its labels: a table of any analysis.
-
-    Examples
-    --------
-    >>> result = xr.Dataset({"a": ("run", [0.5, 0.25]), "b": 3}, {"run": ["x", "y"]})
-    >>> values(result).values.tolist()
-    [['', 'x', 'a', 0.5], ['', 'y', 'a', 0.25], ['', nan, 'b', 3.0]]
-    """
+    """Return every value of every variable with its labels: a table of any analysis."""
     frames = [
         array.to_series().rename("value").reset_index().assign(variable=str(name))
         if array.dims

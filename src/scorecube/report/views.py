@@ -198,7 +198,7 @@ def view_of(analysis: str) -> View:
     if analysis in MODULES:
         module = import_module(f"scorecube.report.{MODULES[analysis]}")
         view: View = getattr(module, "VIEWS", {}).get(analysis) or module.VIEW
-        printed = import_module("scorecube.report.printed").TABLES.get(analysis, {})
+        printed = import_module("scorecube.report.papers").TABLES.get(analysis, {})
         return replace(view, tables={**view.tables, **printed})
     known = analysis in registry.names()
     home = import_module(registry.load(analysis).__module__) if known else None

@@ -141,7 +141,7 @@ def test_negative_components_are_zero_and_said() -> None:
     assert (value["erho2"], value["phi"]) == (0.0, 0.0)
     assert np.isnan(value["erho2_low"])
     assert sc.table(result, "topics")["n_topics"].isna().all()
-    assert "systems by score, topics by score" in result.attrs["notes"][0]
+    assert "count as 0" in result.attrs["notes"][0]
 
 
 def test_one_run_and_missing_scores_are_refused() -> None:

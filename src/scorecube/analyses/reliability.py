@@ -98,12 +98,7 @@ class Reliability(Analysis):
             names.TARGET: np.array(self.target),
             "curve_topics": points,
         }
-        labels = [
-            f"{SOURCES[source]} by {metric}"
-            for k, metric in enumerate(table.metrics)
-            for source in np.flatnonzero((variances[0, table.cell_of[k]] < 0).any(axis=0))
-        ]
-        notes = ["Negative estimates of variance count as 0: " + ", ".join(labels) + "."]
-        notes = notes if labels else []
+        negative = bool((variances[0] < 0).any())
+        notes = ["Negative estimates of variance count as 0."] if negative else []
         attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
         return table.dataset(VARIABLES, values, coords, attrs)

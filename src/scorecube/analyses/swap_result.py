@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -50,14 +49,13 @@ VARIABLES = read_variables("""
 """)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedTuple):
     """Comparisons of all trials, (cell, size, ...), of all topics or without a group of them.
 
     share: Of comparisons with `Required.smooth`, (..., confidence); NaN where none is.
     """
 
-    count: IntArray
+    counts: IntArray
     swaps: IntArray
     required: Required
     share: FloatArray
@@ -79,9 +77,9 @@ def make_result(swap: Any, table: Table, totals: Totals) -> xr.Dataset:
     """Return the labelled result."""
     curve = curve_of(swap, totals["counts"])
     left_out = [curve_of(swap, arrays["counts"]) for arrays in totals.left_out]
-    n_bins = curve.count.shape[-1]
+    n_bins = curve.counts.shape[-1]
     if swap.bins == "auto":
-        n_bins = max(2, int(np.flatnonzero(curve.count.any(axis=(0, 1))).max(initial=0)) + 1)
+        n_bins = max(2, int(np.flatnonzero(curve.counts.any(axis=(0, 1))).max(initial=0)) + 1)
     values = of_trials(swap, table, curve, totals) | of_levels(swap, table, curve, left_out)
     for name in (variable.name for variable in VARIABLES if names.BIN in variable.dims):
         values[name] = values[name][..., :n_bins]
@@ -107,14 +105,14 @@ def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str
     ties = total.tied.copy()
     ties[..., 0] += total.both_tied
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate, tie_share = curve.swaps / curve.count, ties / curve.count
+        rate, tie_share = curve.swaps / curve.counts, ties / curve.counts
     n_pairs = len(table.runs) * (len(table.runs) - 1) // 2
     n_samples = table.trials * (n_pairs if swap.share == "none" else 1)
     units, lows = table.grid_units[:, np.newaxis], [[grid.low] for grid in table.grids]
     of_mean = totals["largest"] / np.array(swap.n_drawn(table))
     first, second, both = totals["distinct"].T
     return {
-        "count": curve.count,
+        "count": curve.counts,
         "swaps": curve.swaps,
         "swap_rate": rate,
         "swap_rate_low": low,
@@ -128,17 +126,16 @@ def of_trials(swap: Any, table: Table, curve: Curve, totals: Totals) -> dict[str
 
 
 def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> dict[str, Any]:
-    """Return required differences and the shares that reach them, by level of confidence.
+    """Return required differences, and the shares that reach them, by level of confidence.
 
-    Limits over topics are of the smooth curve, and the estimates at edges of bins are between them.
-    Other rules than the isotonic one have none.
+    Limits over topics are of the smooth curve, and hold the edge of a bin; `suffix` has none.
     """
-    n_bins, required = curve.count.shape[-1], curve.required
+    n_bins, required = curve.counts.shape[-1], curve.required
     width, left_out = swap.bin_width(table), left_out if swap.required == "isotonic" else []
     edges = np.array([float(k * width) for k in range(n_bins)])
     chosen = required.suffix if swap.required == "suffix" else required.isotonic
     difference = np.where(chosen < 0, np.nan, edges[chosen])
-    at_least = np.cumsum(curve.count[..., ::-1], axis=-1)[..., ::-1]
+    at_least = np.cumsum(curve.counts[..., ::-1], axis=-1)[..., ::-1]
     reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
     share = np.where(chosen < 0, np.nan, reached)
     largest = np.nan_to_num(share).max(axis=0)

@@ -15,8 +15,14 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
-from scorecube.analyses.team_results import VARIABLES, absent_values, run_values, variance_values
-from scorecube.analyses.team_scores import JudgedRuns, judged_runs
+from scorecube.analyses.team_scores import (
+    VARIABLES,
+    JudgedRuns,
+    absent_values,
+    judged_runs,
+    run_values,
+    variance_values,
+)
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import random_subset

@@ -62,11 +62,11 @@ class File:
     @cached_property
     def rows(self) -> list[list[str]]:
         """Cells of these lines between commas, tabs or semicolons; none of JSON and Parquet."""
-        from scorecube.ingest.tables import delimiter_of, is_json, split_cells
+        from scorecube.ingest.tables import delimiter_of, is_json
 
-        if not self.text or is_json(self.text):
-            return []
-        return split_cells("\n".join(self.lines), delimiter_of(self.text))
+        lines = [] if not self.text or is_json(self.text) else self.lines
+        delimiter = delimiter_of(self.text)
+        return [[cell.strip(' "') for cell in line.split(delimiter)] for line in lines]
 
     @cached_property
     def records(self) -> list[tuple[int, Any]]:

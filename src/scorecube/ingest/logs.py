@@ -29,8 +29,9 @@ OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
 """Fields of results of autojudge-evaluate, or of their lines."""
-SHARED = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
-"""Fields of samples of Every Eval Ever."""
+EVERY_EVAL_EVER = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
+INSPECT = {"version", "status", "eval", "plan"}
+"""Fields of samples of Every Eval Ever, and of logs of Inspect."""
 
 
 def _scores(rows: list[Row], path: PathLike, metric: str | None) -> Part:
@@ -72,11 +73,6 @@ def read_lm_eval(file: File, metric: str | None) -> Part:
     return _scores(rows, file.path, metric)
 
 
-def is_lm_eval(file: File) -> bool:
-    """Return whether a file has samples of lm-evaluation-harness."""
-    return file.names >= {"doc_id", "filter", "metrics"} or file.names >= OLD_FIELDS
-
-
 def read_every_eval_ever(file: File, metric: str | None) -> Part:
     """Return the scores of samples of Every Eval Ever."""
     rows: list[Row] = []
@@ -91,11 +87,6 @@ def read_every_eval_ever(file: File, metric: str | None) -> Part:
         }
         rows.append((line, row))
     return _scores(rows, file.path, metric)
-
-
-def is_every_eval_ever(file: File) -> bool:
-    """Return whether a file has samples of Every Eval Ever."""
-    return file.names >= SHARED
 
 
 def read_inspect(file: File, metric: str | None) -> Part:
@@ -121,11 +112,6 @@ def read_inspect(file: File, metric: str | None) -> Part:
     return _scores(rows, file.path, metric)
 
 
-def is_inspect(file: File) -> bool:
-    """Return whether a file is a log of Inspect."""
-    return file.names >= {"version", "status", "eval", "plan"}
-
-
 def read_autojudge(file: File, metric: str | None) -> Part:
     """Return the scores that a judge gave to runs; its file names the collection."""
     judge = re.sub(r"\.(jsonl|json|txt)$", "", bare_name(file.path)).removesuffix(".eval")
@@ -145,13 +131,14 @@ def read_autojudge(file: File, metric: str | None) -> Part:
 
 def is_autojudge(file: File) -> bool:
     """Return whether a file has results of autojudge-evaluate."""
-    if file.records:
-        return file.names >= set(AUTOJUDGE)
     rows = [line.split() for line in file.lines[:2]]
-    return "," not in file.lines[0] and all(
-        len(fields) == len(AUTOJUDGE)
-        and is_score(fields[3])
-        and not is_score(fields[1])
-        and not re.fullmatch(r"-?\d+\.\d+", fields[2])  # a mean, beside its deviation
-        for fields in rows
+    return file.names >= {*AUTOJUDGE} or (
+        "," not in file.lines[0]
+        and all(
+            len(fields) == len(AUTOJUDGE)
+            and is_score(fields[3])
+            and not is_score(fields[1])
+            and not re.fullmatch(r"-?\d+\.\d+", fields[2])  # a mean, beside its deviation
+            for fields in rows
+        )
     )

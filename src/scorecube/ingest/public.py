@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from scorecube.errors import BadName, FetchFailed
-from scorecube.ingest.files import read_text
+from scorecube.ingest.formats import File
 from scorecube.ingest.scores import collect, cubes_of, only_cube
 from scorecube.ingest.tabular import read_matrix
 
@@ -100,7 +100,7 @@ def fetch(name: str) -> xr.Dataset:
     """
     paths, known = fetch_files(name), public_collections()[name]
     parts = [
-        read_matrix(read_text(path), path, file.metric)
+        read_matrix(File.read(path), file.metric)
         for file, path in zip(known.files, paths, strict=True)
     ]
     return only_cube(cubes_of(collect(parts))).assign_attrs(known.facts)

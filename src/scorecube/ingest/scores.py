@@ -24,7 +24,7 @@ LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
 SCORE = names.SCORE
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
-KEYS = ("collection", *DIMS, "seed", names.SYSTEM)
+KEYS = (names.METRIC, names.RUN, names.TOPIC, names.GAIN, names.SYSTEM, "seed", "collection")
 """Labels of which no two scores have the same."""
 LABELS = (*KEYS, names.TOPIC_GROUP)
 MAY_BE_EMPTY = ("gain", "seed", names.TOPIC_GROUP)
@@ -136,18 +136,12 @@ def _problem(part: Part, row: int, text: str) -> BadInput:
 
 def _refuse_repeated(frame: pd.DataFrame, parts: Sequence[Part], paths: Any) -> None:
     """Refuse a second score of a run on a topic."""
-    again = np.flatnonzero(frame.duplicated(list(KEYS)))
-    problems, starts = [], np.searchsorted(paths, range(len(parts)))
-    for row in again[:SHOWN].tolist():
-        labels = frame.iloc[row]
-        text = f"a second score of {labels['metric']} for run {labels['run']!r} on topic "
-        text += repr(labels["topic"])
-        further = [role for role in ("seed", "gain", "collection") if labels[role]]
-        text += "".join(f", {role} {labels[role]}" for role in further)
-        first = int((frame[list(KEYS)] == labels[list(KEYS)]).all(axis=1).argmax())
-        text += f"; the first is in line {frame.index[first]}"
-        text += f" of {parts[paths[first]].path}" if paths[first] != paths[row] else ""
-        problems.append(_problem(parts[paths[row]], row - int(starts[paths[row]]), text))
+    starts, problems = np.searchsorted(paths, range(len(parts))), []
+    for row in np.flatnonzero(frame.duplicated(list(KEYS))).tolist()[:SHOWN]:
+        labels, part = frame.iloc[row], paths[row]
+        text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
+        text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
+        problems.append(_problem(parts[part], row - int(starts[part]), text))
     refuse(problems)
 
 

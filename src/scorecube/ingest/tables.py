@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -81,26 +82,14 @@ def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) 
         header = list(map(str, range(1, width + 1)))
         return pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object)
     header = list(map(str.strip, rows[0]))
-    table = pd.DataFrame(rows[1:], pd.Index(lines[1:], name=LINE), header, dtype=object)
-    refuse_repeated(table, path, lines[0])
-    return table
+    refuse_repeated(header, path, lines[0])
+    return pd.DataFrame(rows[1:], pd.Index(lines[1:], name=LINE), header, dtype=object)
 
 
-def refuse_repeated(table: pd.DataFrame, path: PathLike | None, line: int | None = None) -> None:
+def refuse_repeated(header: list[str], path: PathLike | None, line: int | None = None) -> None:
     """Refuse two columns of one name (BadInput)."""
-    if not table.columns.is_unique:
-        name = table.columns[table.columns.duplicated()][0]
-        raise BadInput(f"several columns are called {name!r}", path, line)
-
-
-def split_cells(text: str, delimiter: str) -> list[list[str]]:
-    """Return the cells of some lines, from which a format is detected."""
-    lines = text.split("\n")
-    try:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
-        return [[cell.strip() for cell in row] for row in reader]
-    except csv.Error:  # it is said when the file is read
-        return [line.split(delimiter) for line in lines]
+    if repeated := [name for name, count in Counter(header).items() if count > 1]:
+        raise BadInput(f"several columns are called {repeated[0]!r}", path, line)
 
 
 def delimiter_of(text: str) -> str:
@@ -164,9 +153,10 @@ def table_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
     named = [name for name in frame.index.names if name is not None]
     if named:
         frame = frame.reset_index(named)
-    table = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    header = list(map(str, frame.columns))
+    refuse_repeated(header, None)
+    table = frame.set_axis(header, axis=1)
     table.index = pd.RangeIndex(1, len(table) + 1, name=LINE)
-    refuse_repeated(table, None)
     for name in [name for name in table if table[name].dtype == object]:
         cells = [str(cell) if isinstance(cell, NESTED) else cell for cell in table[name].tolist()]
         table[name] = pd.Series(cells, table.index, dtype=object)

@@ -11,6 +11,7 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike
+from scorecube.ingest.formats import File
 from scorecube.ingest.measure_names import (
     from_pyterrier,
     from_trec_eval,
@@ -120,9 +121,7 @@ def _said(taken: Taken, metrics: Mapping[str, str]) -> str:
     return TAKEN + ", ".join(roles)
 
 
-def read_matrix(
-    text: str, path: PathLike, metric: str | None = None, *, has_header: bool = True
-) -> Part:
+def read_matrix(file: File, metric: str | None = None, *, has_header: bool = True) -> Part:
     """Return the scores of a matrix: topics down and runs across, or exchanged.
 
     metric: Name of the metric; by default that of the file.
@@ -132,7 +131,8 @@ def read_matrix(
     Without a first column of topics, these are numbered by line.
     Raises BadInput: A line of another length than the header; a table of means, or of other things.
     """
-    table = table_of_text(text, path, has_header=has_header)
+    path = file.path
+    table = table_of_text(file.text, path, has_header=has_header)
     if not len(table):
         raise BadInput("a header without scores", path)
     header, notes = table.columns.tolist(), list[str]()

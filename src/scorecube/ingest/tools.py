@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -93,7 +94,7 @@ class OneRun(NamedTuple):
 
 
 TREC_EVAL = OneRun(
-    re.compile(r"(?P<metric>\S*[A-Za-z]\S*)\s+(?P<topic>\S+)\s+(?P<score>\S+)"),
+    re.compile(r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)"),
     from_trec_eval,
     "txt|eval|out|trec_eval",
     NO_MEASURES,
@@ -149,14 +150,6 @@ def _is_table(file: File) -> bool:
     return bool(words & {*RUNS, PYTERRIER_RUN} and words & topics)
 
 
-def _read_matrix(file: File, metric: str | None) -> Part:
-    return read_matrix(file.text, file.path, metric)
-
-
-def _read_numbers(file: File, metric: str | None) -> Part:
-    return read_matrix(file.text, file.path, metric, has_header=False)
-
-
 def _read_nested(file: File, metric: str | None) -> Part:
     """Return the scores of a run, which the file is named after, or of runs by name."""
     document: Any = file.records[0][1] if _is_nested(file) else {}
@@ -167,6 +160,10 @@ def _read_nested(file: File, metric: str | None) -> Part:
         return scores_of_nested({name: document} if is_one else document, metric, file.path)
     except BadInput as error:
         raise BadInput(str(error), file.path) from None
+
+
+def _is_lm_eval(file: File) -> bool:
+    return file.names >= {"doc_id", "filter", "metrics"} or file.names >= logs.OLD_FIELDS
 
 
 def _is_nested(file: File) -> bool:
@@ -181,17 +178,21 @@ def _is_nested(file: File) -> bool:
 FORMATS = {
     name: Format(name, BUILT_IN[name], fits, read)
     for name, fits, read in (
-        (MATRIX, lambda file: is_matrix(file.rows), _read_matrix),
-        (NUMBERS, lambda file: is_headerless(file.rows), _read_numbers),
+        (MATRIX, lambda file: is_matrix(file.rows), read_matrix),
+        (NUMBERS, lambda file: is_headerless(file.rows), partial(read_matrix, has_header=False)),
         (LONG, _is_table, _read_table),
         ("gdeval", _is_gdeval, _read_gdeval),
         ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read),
         ("ir_measures", _is_ir_measures, IR_MEASURES.read),
         ("nev", NEV.fits, NEV.read),
         ("pytrec_eval", _is_nested, _read_nested),
-        ("every_eval_ever", logs.is_every_eval_ever, logs.read_every_eval_ever),
-        ("lm_eval", logs.is_lm_eval, logs.read_lm_eval),
-        ("inspect", logs.is_inspect, logs.read_inspect),
+        (
+            "every_eval_ever",
+            lambda file: file.names >= logs.EVERY_EVAL_EVER,
+            logs.read_every_eval_ever,
+        ),
+        ("lm_eval", _is_lm_eval, logs.read_lm_eval),
+        ("inspect", lambda file: file.names >= logs.INSPECT, logs.read_inspect),
         ("autojudge", logs.is_autojudge, logs.read_autojudge),
     )
 }

@@ -28,7 +28,6 @@ from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
 from scorecube.metrics.registry import LARGEST_EXPONENT
 from scorecube.testing import simulate_rankings
-from scorecube.workflow.api import import_scores
 from tests.odd_inputs.reading import QRELS, RUN, bomb
 
 MEBIBYTE = 1 << 20
@@ -61,12 +60,6 @@ def test_judgements_and_runs_from_pipes_are_read_once(
     assert rankings["n_judged"].values.sum() == 4 - (dialect == "trec-classes")
 
 
-@pytest.mark.parametrize("layout", ["auto", "matrix"])
-def test_scores_from_pipes_are_read_once(pipe: Callable[[bytes], Path], layout: str) -> None:
-    cube = import_scores([pipe(b"topic,a\n1,0.5\n")], metric="AP", layout=layout)
-    assert cube["score"].values.tolist() == [[[[0.5]]]]
-
-
 def test_a_file_may_be_as_long_as_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,15 +71,6 @@ def test_a_file_may_be_as_long_as_the_limit(
         monkeypatch.setattr(files, "LARGEST", 999)
         with pytest.raises(BadInput, match=r"more than 999 bytes|more than 100 times"):
             read_bytes(path)
-
-
-def test_a_run_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST", 10_000)
-    path, qrels = tmp_path / "run", tmp_path / "qrels"
-    path.write_bytes(b"# " + b"x" * 10_000 + b"\n" + RUN)
-    qrels.write_bytes(QRELS)
-    with pytest.raises(BadInput, match=r"run: the file has more than 10,000 bytes; divide it$"):
-        sc.read_rankings(path, qrels)
 
 
 def test_well_compressed_files_within_the_limits_are_read(
@@ -203,18 +187,6 @@ def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float)
                     for each in (result, plain)
                 )
                 np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("value", [1.01 * LARGEST_SCORE, -1e308])
-def test_scores_out_of_range_are_refused(value: float) -> None:
-    with pytest.raises(BadInput, match="is not between"):
-        cube_from_scores({"AP": frame(np.array([[0.5, 1.0], [0.0, value]]))})
-
-
-@pytest.mark.parametrize("value", [5e-324, 0.99 * SMALLEST_MAXIMUM])
-def test_scores_that_are_all_tiny_are_refused(value: float) -> None:
-    with pytest.raises(BadInput, match=r"^the largest absolute score of AP is .*at least 1e-12"):
-        cube_from_scores({"AP": frame(np.array([[0.0, value], [0.0, -value]]))})
 
 
 @pytest.mark.parametrize("gains", ["1e308:1:1", "1e10:1:1", "1:1:1e-10", "1:5e-324:0"])

@@ -118,12 +118,6 @@ def bomb(length: int = 1 << 27) -> bytes:
     return packed.getvalue()
 
 
-@cache
-def bomb_of_members() -> bytes:
-    """Return a bomb of many gzip files, one after the other."""
-    return gzip.compress(bytes(1 << 20), mtime=0) * 128
-
-
 def wide(n_runs: int, n_topics: int) -> bytes:
     """Return a matrix of equal scores."""
     header = "topic," + ",".join(f"r{k}" for k in range(n_runs))

@@ -21,12 +21,3 @@ def test_holm_adjustments_are_those_of_statsmodels(length: int, rounded: bool) -
 def test_benjamini_hochberg_adjustments_are_those_of_statsmodels(length: int) -> None:
     p = np.random.default_rng(length).beta(0.3, 2.0, length)
     np.testing.assert_allclose(adjusted(p, "bh"), multipletests(p, method="fdr_bh")[1], rtol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["none", "holm", "bh"])
-def test_missing_p_values_stay_missing_and_do_not_count(method: str) -> None:
-    p = np.array([0.01, np.nan, 0.2, 0.03])
-    found = adjusted(p, method)
-    assert np.isnan(found[1])
-    np.testing.assert_array_equal(found[[0, 2, 3]], adjusted(p[[0, 2, 3]], method))
-    assert np.isnan(adjusted(np.full(3, np.nan), method)).all()

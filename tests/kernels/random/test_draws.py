@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -80,24 +79,6 @@ def plain_samples(
     return samples
 
 
-@pytest.mark.parametrize(
-    ("sampling", "expected"),
-    [
-        (Sampling.DISJOINT, [[[2, 7, 0, 6], [9, 3, 4, 1]], [[8, 6, 0, 7], [5, 2, 4, 3]], [[2, 3, 8, 5], [6, 1, 0, 4]]]),
-        (Sampling.REPLACEMENT, [[[2, 7, 6, 2], [9, 0, 5, 7]], [[8, 5, 7, 2], [4, 5, 6, 0]], [[2, 2, 6, 1], [6, 4, 3, 5]]]),
-        (Sampling.INDEPENDENT, [[[2, 7, 1, 4], [9, 1, 6, 8]], [[8, 5, 7, 1], [4, 5, 7, 3]], [[2, 0, 7, 3], [6, 5, 4, 7]]]),
-    ],
-)  # fmt: skip
-def test_golden_samples(sampling: Sampling, expected: list[list[list[int]]]) -> None:
-    assert draw(sampling, 10, 4, 0, 3, seed=42).tolist() == expected
-
-
-def test_sampling_codes_are_stored_in_results() -> None:
-    assert {sampling.name: int(sampling) for sampling in Sampling} == {
-        "DISJOINT": 0, "REPLACEMENT": 1, "INDEPENDENT": 2,
-    }  # fmt: skip
-
-
 @EVERY_SAMPLING
 @examples
 @given(data=st.data(), seed=seeds, trial=st.integers(0, 10**12))
@@ -105,18 +86,6 @@ def test_equal_plain_python(sampling: Sampling, data: st.DataObject, seed: int, 
     n_topics, size = data.draw(designs(sampling))
     expected = plain_samples(sampling, n_topics, size, trial, seed)
     assert draw(sampling, n_topics, size, trial, trial + 1, seed)[0].tolist() == expected
-
-
-@EVERY_SAMPLING
-@examples
-@given(data=st.data(), seed=seeds)
-def test_sample_begins_the_next_larger_one(
-    sampling: Sampling, data: st.DataObject, seed: int
-) -> None:
-    n_topics, size = data.draw(designs(sampling))
-    more = n_topics + (2 if sampling is Sampling.DISJOINT else 1)
-    larger = draw(sampling, more, size + 1, 0, 6, seed)
-    np.testing.assert_array_equal(larger[..., :size], draw(sampling, more, size, 0, 6, seed))
 
 
 @EVERY_SAMPLING
@@ -190,20 +159,6 @@ def test_counts_are_those_of_the_samples(
 
     expected = multiplicities(draw(sampling, n_topics, size, start, start + 3, seed), n_topics)
     np.testing.assert_array_equal(counts, expected)
-
-
-def test_counting_draws_with_replacement_holds_no_sample() -> None:
-    n_topics, size = 50, 200_000
-    key = stream_key(1, Purpose.SWAP_TOPICS)
-    topic_counts(key, Sampling.REPLACEMENT, n_topics, 1, 0, 1)  # compiles
-    tracemalloc.start()
-    try:
-        counts = topic_counts(key, Sampling.REPLACEMENT, n_topics, size, 0, 4)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert counts.sum(axis=2).tolist() == [[size] * 4] * 2
-    assert peak < size  # a byte for each draw of one trial
 
 
 @EVERY_SAMPLING

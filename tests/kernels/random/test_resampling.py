@@ -5,7 +5,6 @@ Every uniformity test refuses chi-square beyond 4.5 standard deviations, that is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorecube.kernels.random.draws import bootstrap_samples, multiplicities, sign_columns
+from scorecube.kernels.random.draws import bootstrap_samples, sign_columns
 from scorecube.kernels.random.philox import STREAM_VERSION, stream_key
 from scorecube.kernels.tukey import null_ranges, permutations
 from scorecube.names import Purpose
@@ -62,13 +61,6 @@ def plain_permutations(seed: int, trial: int, n_topics: int, n_runs: int) -> lis
     return rows
 
 
-def test_purposes_are_stored_in_results() -> None:
-    assert [
-        int(each)
-        for each in (Purpose.BOOTSTRAP_TOPICS, Purpose.TOPIC_SIGNS, Purpose.RUN_PERMUTATIONS)
-    ] == [3, 4, 5]
-
-
 @examples
 @given(n_topics=st.integers(1, 70), seed=seeds, trial=trials)
 def test_samples_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
@@ -95,23 +87,6 @@ def test_permutations_equal_plain_python(n_topics: int, n_runs: int, seed: int, 
     assert found.tolist() == plain_permutations(seed, trial, n_topics, n_runs)
 
 
-def test_golden_draws() -> None:
-    assert samples_of(8, 0, 3, seed=42).tolist() == [
-        [2, 6, 5, 3, 6, 4, 3, 5],
-        [2, 2, 0, 0, 3, 6, 4, 0],
-        [3, 5, 1, 2, 2, 7, 1, 5],
-    ]
-    assert signs_of(8, 0, 3, seed=42).tolist() == [
-        [1, -1, 1, 1, 1, 1, 1, -1],
-        [-1, -1, 1, -1, 1, -1, -1, 1],
-        [-1, 1, -1, -1, -1, -1, 1, 1],
-    ]
-    assert permutations_of(2, 5, 0, 2, seed=42).tolist() == [
-        [[3, 4, 0, 1, 2], [4, 0, 1, 2, 3]],
-        [[3, 1, 2, 0, 4], [4, 2, 0, 1, 3]],
-    ]
-
-
 @examples
 @given(
     seed=seeds,
@@ -130,21 +105,6 @@ def test_any_split_into_blocks_draws_the_same_trials(
     for draw in draws:
         blocks = [draw(*block) for block in pairwise(edges)]
         np.testing.assert_array_equal(np.concatenate(blocks), draw(first, first + 30))
-
-
-def test_fewer_topics_have_the_same_signs() -> None:
-    np.testing.assert_array_equal(signs_of(200, 0, 20)[:, :65], signs_of(65, 0, 20))
-
-
-@examples
-@given(n_topics=st.integers(1, 20), seed=seeds)
-def test_multiplicities_are_plain_counts(n_topics: int, seed: int) -> None:
-    samples = samples_of(n_topics, 0, 9, seed)
-    counts = multiplicities(samples[:, np.newaxis].astype(np.int32), n_topics)[0].T
-    assert counts.dtype == np.float64
-    for trial, sample in enumerate(samples.tolist()):
-        expected = Counter(sample)
-        assert counts[:, trial].tolist() == [expected[topic] for topic in range(n_topics)]
 
 
 @examples

@@ -6,8 +6,6 @@ topics with replacement from the collection's 50, which are the population.
 
 from __future__ import annotations
 
-import gzip
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels
@@ -48,15 +45,10 @@ def lenient(chance: np.random.Generator, levels: Array, *_: Any) -> Array:
     return np.asarray(np.minimum(levels + (chance.random(len(levels)) < 0.35), 2))
 
 
-def by_topic(chance: np.random.Generator, levels: Array, topics: Array, _liked: Array) -> Array:
+def by_topic(chance: np.random.Generator, levels: Array, topics: Array) -> Array:
     """Raise or lower half of the levels of a topic, or leave all as they are: another choice for each topic."""
     lean = chance.integers(-1, 2, topics.max() + 1)[topics]
     return np.asarray(np.clip(levels + lean * (chance.random(len(levels)) < 0.5), 0, 2))
-
-
-def favours(chance: np.random.Generator, levels: Array, _topics: Array, liked: Array) -> Array:
-    """Raise half of the levels of the documents that a team ranks in its top 10."""
-    return np.asarray(np.minimum(levels + (liked & (chance.random(len(levels)) < 0.5)), 2))
 
 
 def official(_chance: np.random.Generator, levels: Array, *_: Any) -> Array:
@@ -69,25 +61,9 @@ JUDGES: dict[str, Callable[..., Array]] = {
     "noise .3": noise(0.3),
     "lenient": lenient,
     "bias by topic": by_topic,
-    "favours a team": favours,
     "nothing": noise(1.0),
 }
 """Name -> levels of a judge for the official ones."""
-
-
-def favoured(folder: Path) -> tuple[str, set[tuple[str, str]]]:
-    """Return the team with the most runs, and the documents that it ranks in its top 10."""
-    teams = pd.read_csv(folder / "teams.csv", dtype=str).set_index("run")["team"]
-    team = min(Counter(teams).items(), key=lambda item: (-item[1], item[0]))[0]
-    found: set[tuple[str, str]] = set()
-    for run in teams.index[teams == team]:
-        by_topic: dict[str, list[tuple[float, str]]] = {}
-        with gzip.open(folder / "runs" / f"{run}.gz", "rt") as lines:
-            for line in lines:
-                topic, _, document, _, score, _ = line.split()
-                by_topic.setdefault(topic, []).append((-float(score), document))
-        found |= {(topic, each) for topic, listed in by_topic.items() for _, each in sorted(listed)[:10]}  # fmt: skip
-    return team, found
 
 
 @cache
@@ -98,14 +74,12 @@ def judged(data: Path = DATA) -> dict[str, tuple[Array, Array]]:
     lines = [line for line in lines if int(line[3]) >= 0]
     levels = np.array([int(line[3]) for line in lines])
     topics = np.unique([line[0] for line in lines], return_inverse=True)[1]
-    ranked = favoured(folder)[1]
-    liked = np.array([(line[0], line[2]) in ranked for line in lines])
     found: dict[str, tuple[Array, Array]] = {}
     truth = None
     with TemporaryDirectory() as name:
         for judge, change in {"truth": official, **JUDGES}.items():
             path = Path(name, "qrels")
-            made = change(chance, levels, topics, liked)
+            made = change(chance, levels, topics)
             path.write_text("".join(f"{line[0]} 0 {line[2]} {level}\n" for line, level in zip(lines, made, strict=True)))  # fmt: skip
             rankings = sc.read_rankings(folder / "runs", path, folder / "teams.csv", run_name="file", notify=lambda _: None)  # fmt: skip
             truth = rankings if truth is None else truth
@@ -155,7 +129,7 @@ def label_coverage(truth: Truth, number: int, seed: int) -> Values:
     """Return whether limits of coefficients of label agreement hold them: scores are counts (topic, level, level)."""
     rows: list[dict[str, Any]] = []
     for sample in samples(truth, number, seed):
-        found = labels(sample.scores, CONFIDENCE)
+        found = labels(sample.scores)
         held = covers(found["label_low"], found["label_high"], sample.means)
         rows.append(dict(zip(COEFFICIENTS, held, strict=True)))
     return collected(rows)

@@ -62,7 +62,7 @@ def cube_of(scores: list[Floats], groups: Any = None, ends: Range | None = None)
     analysed together; with topic groups and a range, if any."""
     n_runs, n_topics = scores[0].shape
     labels = [f"r{j:03d}" for j in range(n_runs)], [f"t{j:05d}" for j in range(n_topics)]
-    cube = cube_from_scores(
+    cube: xr.Dataset = cube_from_scores(
         {f"m{k:03d}": pd.DataFrame(each, *labels) for k, each in enumerate(scores)}
     )
     for name, end in zip((names.SCORE_LOW, names.SCORE_HIGH), ends or (), strict=False):

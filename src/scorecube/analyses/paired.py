@@ -27,8 +27,6 @@ from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Estimate
 from scorecube.statistics.paired_tests import classical_p_values, welch_p_values
 
-PAIRS_AT_ONCE = 1024
-"""Pairs whose differences are in memory at a time."""
 VERDICTS = np.array(["equivalent", "different", "inconclusive"], object)
 VARIABLES = read_variables(
     DIFFERENCES.format(" test")
@@ -87,17 +85,13 @@ class Paired(PairTest):
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         p = np.empty((len(table.scores), len(self.tests), stop - start))
-        runs = self.pairs(table)
-        for low in range(start, stop, PAIRS_AT_ONCE):
-            high = min(low + PAIRS_AT_ONCE, stop)
-            first, second = (of_pairs[low:high] for of_pairs in runs)
-            for cell, scores in enumerate(table.values):
-                x, y, least = scores[first], scores[second], EQUAL * scale_of(table, cell)
-                z = np.rint((x - y) / least) * least  # what differs by less is tied
-                p[cell, :, low - start : high - start] = [
-                    welch_p_values(x, y) if test == "unpaired" else classical_p_values(test, z)
-                    for test in self.tests
-                ]
+        first, second = (runs[start:stop] for runs in self.pairs(table))
+        for cell, scores in enumerate(table.values):
+            x, y, least = scores[first], scores[second], EQUAL * scale_of(table, cell)
+            z = np.rint((x - y) / least) * least  # what differs by less is tied
+            for place, test in enumerate(self.tests):
+                unpaired = test == "unpaired"
+                p[cell, place] = welch_p_values(x, y) if unpaired else classical_p_values(test, z)
         return {"p": Concat(p)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:

@@ -38,7 +38,7 @@ def compare(
     """
     from scorecube.workflow import comparison
 
-    scores = _opened(study, collections)
+    scores = _cubes(study, collections)
     how: Any = {"metrics": split(metrics), "missing": missing}
     _show(comparison.compare(scores, run, baseline, **how), form)
 
@@ -68,7 +68,7 @@ def gate(
     from scorecube.report.comparison import what_is_shown
     from scorecube.workflow import comparison
 
-    scores = _opened(study, collections)
+    scores = _cubes(study, collections)
     how: Any = {"metrics": split(metrics), "missing": missing}
     if margin is None:
         compared = comparison.compare(scores, run, baseline, **how)
@@ -82,13 +82,12 @@ def gate(
         raise typer.Exit(UNDECIDED)
 
 
-def _opened(study: str, collections: Text) -> Any:
-    """Return a study, or some of its cubes."""
+def _cubes(study: str, collections: Text) -> Any:
+    """Return the cubes of a study, or some of them, by name."""
     from scorecube.storage import open_study
 
     opened = open_study(study)
-    if (chosen := split(collections)) is None:
-        return opened
+    chosen = split(collections) or list(opened)
     return {name: opened[name].cube_among(len(chosen)) for name in chosen}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -18,7 +17,6 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.statistics.grid import EQUAL
 from scorecube.statistics.intervals import Sample, difference_limits, estimate, guarded_estimate
-from scorecube.storage import Study, open_study
 
 PASS, FAIL, NO_VERDICT = "pass", "fail", "no verdict"
 CONFIDENCE, LEAST_UNITS = 0.95, 6
@@ -72,8 +70,7 @@ def compare(
     Parameters
     ----------
     scores
-        Cube, several cubes by name, an `xarray.DataTree`, a cube with a dim ``collection``; or a
-        study, or its path.
+        Cube, several cubes by name, an `xarray.DataTree`, or a cube with a dim ``collection``.
     run, baseline
         Labels of runs, or of systems with repetitions, which are compared by their means.
     metrics
@@ -156,10 +153,6 @@ def _compared(
     missing: Literal["refuse", "drop"] = "refuse",
 ) -> xr.Dataset:
     """Return the comparison of two systems; with a margin, the verdicts of a gate."""
-    if isinstance(scores, str | os.PathLike):
-        scores = open_study(str(scores))
-    if isinstance(scores, Study):
-        scores = {name: scores[name].cube_among(len(list(scores))) for name in scores}
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
     _check_systems(cubes, *systems)
     notes, every = list[str](), dict[str, dict[tuple[str, str], Difference | str]]()
@@ -264,7 +257,5 @@ def _row(parts: Mapping[str, Difference | str], margin: float | None) -> dict[st
         verdict, reason = NO_VERDICT, f"fewer than {LEAST_UNITS} topics"
     limits = dict(zip(LIMITS, (low, high, (high - low) / 2), strict=True))
     counts = dict(zip(COUNTS, (wins, ties, losses), strict=True))
-    return {"difference": estimate(samples).mean, **limits, **counts} | {
-        "verdict": verdict,
-        "reason": reason,
-    }
+    said = {"verdict": verdict, "reason": reason}
+    return {"difference": estimate(samples).mean, **limits, **counts, **said}

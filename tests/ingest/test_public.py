@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scorecube.errors import FetchFailed
 from scorecube.ingest import public
 from scorecube.ingest.public import (
     ADDRESS_VARIABLE,
@@ -128,16 +127,6 @@ def test_a_second_call_asks_for_nothing_and_a_damaged_file_is_fetched_again(
     assert served.asked[2:] == [f"/someone/scores/{COMMIT}/data/toy_rr.csv"]
 
 
-def test_a_failed_fetch_goes_on_where_it_was(tmp_path: Path, toy: Path, served: Served) -> None:
-    last = f"/someone/scores/{COMMIT}/data/toy_rr.csv"
-    kept = served.content.pop(last)
-    with pytest.raises(FetchFailed, match=f"{last}: cannot be fetched.*404"):
-        fetch_files("toy")
-    served.content[last] = kept
-    fetch_files("toy")
-    assert served.asked == [f"/someone/scores/{COMMIT}/data/toy_ap.csv", last, last]
-
-
 @pytest.mark.parametrize("cut_short", [False, True], ids=["other content", "cut short"])
 def test_other_bytes_than_expected_are_refused_and_leave_nothing(
     tmp_path: Path,
@@ -176,20 +165,6 @@ def test_without_network_there_is_one_message_and_what_was_fetched_works(
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     scorecube(*words).succeeded()
     assert list(open_study(tmp_path / "s.zarr")) == ["toy"]
-
-
-def test_address_and_folder_come_from_the_environment(
-    tmp_path: Path, toy: Path, served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    toy.write_text(toy.read_text().replace(served.address, "http://127.0.0.1:9"))
-    monkeypatch.setenv(ADDRESS_VARIABLE, served.address + "/")
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "kept"))
-    paths = fetch_files("toy")
-    assert paths[0] == tmp_path / "kept" / "someone" / "scores" / COMMIT / "data" / "toy_ap.csv"
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
-    with pytest.raises(FetchFailed):
-        fetch_files("toy")
 
 
 def test_the_command_says_and_stores_the_licence_and_repeats_without_change(

@@ -37,13 +37,7 @@ def ranged(cube: xr.Dataset, ranges: Mapping[str, tuple[float, float]]) -> xr.Da
 
 
 def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return the ranges of metrics from words such as ``f1=0,100`` (BadPlan for another form).
-
-    Examples
-    --------
-    >>> read_ranges(["f1=0,100", "AP(rel=2)=0,1"])
-    {'f1': (0.0, 100.0), 'AP(rel=2)': (0.0, 1.0)}
-    """
+    """Return the ranges of metrics from words such as ``f1=0,100`` (BadPlan for another form)."""
     ranges = {}
     for word in words:
         metric, _, ends = word.rpartition("=")
@@ -52,11 +46,8 @@ def read_ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
         except ValueError:
             low = high = np.nan
         if not (metric.strip() and -np.inf < low < high < np.inf):
-            raise BadPlan(
-                f"{option('ranges', word)}: expected a metric, its least and its greatest score, "
-                "such as f1=0,100",
-                option="ranges",
-            )
+            text = "expected a metric, its least and its greatest score, such as f1=0,100"
+            raise BadPlan(f"{option('ranges', word)}: {text}", option="ranges")
         ranges[metric.strip()] = (low, high)
     return ranges
 
@@ -65,10 +56,8 @@ def _checked_labels(cube: xr.Dataset, metrics: Iterable[str], argument: str) -> 
     """Return the metrics of a cube; refuse others (BadPlan)."""
     labels = schema.labels_of(cube, names.METRIC)
     if unknown := sorted(set(metrics) - set(labels)):
-        raise BadPlan(
-            f"{option(argument)}: {listed(unknown)} is not among the metrics {listed(labels)}",
-            option=argument,
-        )
+        problem = f"{listed(unknown)} is not among the metrics {listed(labels)}"
+        raise BadPlan(f"{option(argument)}: {problem}", option=argument)
     return labels
 
 

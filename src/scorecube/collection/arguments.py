@@ -72,7 +72,6 @@ def as_cube(value: Any) -> xr.Dataset:
     value: A cube, or its array of scores, with dims and labels in any order; a metric or gain
         setting may be a scalar, or absent.
     Raises BadInput: What is no dataset, such as a DataFrame; other dims; labels that are repeated.
-
     """
     if isinstance(value, xr.DataArray):
         value = value.to_dataset(name=names.SCORE)
@@ -98,10 +97,7 @@ def _with_cells(cube: xr.Dataset) -> xr.Dataset:
     dims = cube[names.SCORE].dims
     absent = [dim for dim in DIMS if dim not in dims]
     if {names.RUN, names.TOPIC} & set(absent) or len(dims) + len(absent) > len(DIMS):
-        raise BadInput(
-            f"scores need the dims {', '.join(DIMS)} in any order; found "
-            f"{', '.join(map(str, dims))}"
-        )
+        raise BadInput(f"scores need the dims {', '.join(DIMS)}; found {', '.join(map(str, dims))}")
     if not absent:
         return cube
     named = {names.METRIC: names.SCORE, names.GAIN: names.AUTO}

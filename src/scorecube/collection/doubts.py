@@ -47,7 +47,6 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
 
     cube: ``score[metric, gain, run, topic]``; rankings have no doubts.
     Returns doubts: One sentence each: what was found, where, and what to do.
-
     """
     cube = as_cube(cube)
     return [doubt for rule in RULES for doubt in rule(cube)] if names.SCORE in cube else []

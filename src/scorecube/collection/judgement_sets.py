@@ -43,7 +43,6 @@ def judgement_sets(
         (judge, topic, level, judge_level): documents by their levels under truth and judge.
     Raises BadPlan: Fewer than two sets, no common metric or gain setting, or a set with fewer than
         two runs of the truth.
-
     """
     sets = list(cubes)
     if len(sets) < 2:

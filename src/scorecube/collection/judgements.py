@@ -160,12 +160,9 @@ class Qrels:
         seen = set()
         for line, row in enumerate(zip(self.topic_of.tolist(), self.documents, strict=True)):
             if row in seen:
-                raise BadInput(
-                    f"document {row[1].decode('utf-8', 'replace')!r} is judged twice in topic "
-                    f"{self.topics[row[0]]}; remove one of the lines",
-                    self.path,
-                    int(self.numbers[line]),
-                )
+                document, topic = row[1].decode("utf-8", "replace"), self.topics[row[0]]
+                problem = f"document {document!r} is judged twice in topic {topic}"
+                raise BadInput(problem, self.path, int(self.numbers[line]))
             seen.add(row)
 
     @cached_property

@@ -116,12 +116,9 @@ def _refuse_repeated(run: RunLines, lines: IntArray) -> None:
     seen: set[bytes] = set()
     for line in lines.tolist():
         if (document := run.documents[line]) in seen:
-            raise BadInput(
-                f"document {document.decode('utf-8', 'replace')!r} stands twice in topic "
-                f"{run.topics[run.topic_of[line]]}; remove one of the lines",
-                run.path,
-                int(run.numbers[line]),
-            )
+            text, topic = document.decode("utf-8", "replace"), run.topics[run.topic_of[line]]
+            problem = f"document {text!r} stands twice in topic {topic}"
+            raise BadInput(problem, run.path, int(run.numbers[line]))
         seen.add(document)
 
 
@@ -137,13 +134,9 @@ def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
 def _refuse_large(run: RunLines, deepest: int, n_topics: int) -> None:
     """Refuse a run whose table of judged topics and ranks does not fit."""
     if deepest * n_topics > LARGEST_RUN:
-        raise BadInput(
-            f"a topic with {deepest:,} documents beside {n_topics:,} judged topics: the "
-            f"table of both has more than {LARGEST_RUN:,} cells; limit the ranks with "
-            f"{option('depth', LARGEST_RUN // n_topics)} or less",
-            run.path,
-            option="depth",
-        )
+        least = option("depth", LARGEST_RUN // n_topics)
+        problem = f"too many documents of a topic; limit the ranks with {least} or less"
+        raise BadInput(problem, run.path, option="depth")
 
 
 def build_rankings(
@@ -172,12 +165,9 @@ def build_rankings(
     by_name: dict[str, JudgedRun] = {}
     for run in runs:
         if run.name in by_name:
-            raise BadInput(
-                f"run name {run.name!r} is already taken by {by_name[run.name].path}; name runs by "
-                f"file ({option('run_name', 'file')})",
-                run.path,
-                option="run_name",
-            )
+            taken = f"run name {run.name!r} is already taken by {by_name[run.name].path}"
+            by_file = f"name runs by file ({option('run_name', 'file')})"
+            raise BadInput(f"{taken}; {by_file}", run.path, option="run_name")
         by_name[run.name] = run
     labels = sorted(by_name)
     ordered = [by_name[name] for name in labels]
@@ -205,7 +195,6 @@ def rankings_dataset(
 
     arrays: Of `schema.RANKINGS`, and perhaps of `schema.DOCUMENTS` and `KEYS`, by name.
     runs, topics, teams: Labels; runs and topics sorted, one team for each run.
-    attrs: Attributes of the dataset.
     """
     variables = [
         item for item in (*schema.RANKINGS, *schema.DOCUMENTS, *schema.KEYS) if item.name in arrays

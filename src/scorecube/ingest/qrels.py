@@ -162,8 +162,7 @@ def _rel_files(path: PathLike) -> list[Path]:
     files = expand(path, "judgements")
     named = [file for file in files if bare_name(file).endswith(REL)]
     if Path(path).is_dir() and not named:
-        problem = "no .rel files in this folder; judgements are one file, or such a folder"
-        raise BadInput(problem, path)
+        raise BadInput("no .rel files in this folder; judgements are one file, or these", path)
     first = [next(field_lines(file), (0, [b""] * 3))[1] for file in named]
     is_rel = all(len(fields) < 3 or re.fullmatch(rb"L\d{1,3}", fields[1]) for fields in first)
     return named if is_rel else []

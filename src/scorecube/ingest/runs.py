@@ -88,12 +88,9 @@ def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
             problem = f"{counted(len(fields), 'column')}; a line of a run file has 6: {RUN_LINE}"
             raise BadInput(problem, path, number)
         if run_name == "tag" and rows and fields[5] != rows[0][5]:
-            raise BadInput(
-                f"the run tag changes from {shown(rows[0][5])!r} to {shown(fields[5])!r}; one file "
-                f"holds one run: divide it, or name runs by file ({option('run_name', 'file')})",
-                path,
-                number,
-            )
+            change = f"the run tag changes from {shown(rows[0][5])!r} to {shown(fields[5])!r}"
+            by_file = f"name runs by file ({option('run_name', 'file')})"
+            raise BadInput(f"{change}: divide the file, or {by_file}", path, number)
         numbers.append(number)
         rows.append(fields)
     if not rows:
@@ -193,10 +190,7 @@ def _judged_part(content: Mapping[str, Any], judged: Collection[str]) -> Any:
         if isinstance(ranking, dict) and not ranking.keys().isdisjoint(judged)
     ]
     if len(parts) != 1:
-        raise BadInput(
-            f"{len(parts)} subsets and splits have judged topics; expected 1: give the judgements "
-            "of one, with ids that only it has"
-        )
+        raise BadInput(f"{len(parts)} subsets and splits have judged topics; expected 1")
     return parts[0]
 
 
@@ -280,11 +274,8 @@ def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
     if base in judged or not (run and topic in judged):
         topic, run = base, folder
     if topic not in judged:
-        raise BadInput(
-            f"the name does not identify topic and run; expected TOPIC.RUN{RES} or RUN/TOPIC{RES}, "
-            "with a judged topic",
-            path,
-        )
+        forms = f"TOPIC.RUN{RES} or RUN/TOPIC{RES}, with a judged topic"
+        raise BadInput(f"the name does not identify topic and run; expected {forms}", path)
     return topic, run
 
 

@@ -10,19 +10,12 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.lines import Line2D
-from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 import scorecube as sc
 from scorecube.analyses.designs import CONDITIONS, four_z_squared
 from scorecube.design import topic_set_size, wcw
-from scorecube.design.power import (
-    Anova,
-    exact_noncentrality,
-    noncentrality_per_topic,
-    tool_noncentrality,
-    unit_width,
-)
+from scorecube.design.power import Anova, noncentrality_per_topic, tool_noncentrality
 from scorecube.errors import BadPlan
 from scorecube.report.design import noncentrality_curves, tool_curves
 from scorecube.report.drawing import drawn
@@ -91,12 +84,6 @@ def test_tool_widths_are_those_of_trying_one_after_the_other() -> None:
     np.testing.assert_allclose(
         found, [[oracle.tool_width(k, v) for k in n] for v in (0.0182, 0.1145)], rtol=1e-12
     )
-
-
-@pytest.mark.parametrize("n", [2, 5, 50, 199, 201, 202, 343, 1000])
-def test_widths_have_the_mean_of_the_chi_distribution(n: int) -> None:
-    expected = 2 * stats.t.isf(0.025, n - 1) * stats.chi.mean(n - 1) / np.sqrt((n - 1) * n)
-    assert float(unit_width(n, 0.05)) == pytest.approx(expected, rel=1e-11)
 
 
 def test_powers_are_those_of_statsmodels() -> None:
@@ -175,30 +162,6 @@ def test_widths_at_50_topics(line: str) -> None:
         assert f"{value:.{len(text) - 1}f}".removeprefix("0") == text
 
 
-@pytest.mark.parametrize(("alpha", "beta", "worst"), [(0.01, 0.1, 5.2), (0.01, 0.2, 5.2), (0.05, 0.1, 6.5), (0.05, 0.2, 7.6)])  # fmt: skip
-def test_nagata_is_as_far_off_as_the_specification_says(
-    alpha: float, beta: float, worst: float
-) -> None:
-    systems = np.array([*range(2, 31), 50, 100], float)
-    exact = exact_noncentrality(systems, np.array(alpha), np.array(beta))
-    off = np.abs(tool_noncentrality(systems, np.array(alpha), np.array(beta)) / exact - 1).max()
-    assert round(100 * off, 1) == worst
-
-
-def test_no_overflow_up_to_a_million_topics() -> None:
-    n = [2, 343, 344, 10_000, 1_000_000]
-    widths = wcw(0.1, n, route=["ci", "anova-tool", "anova-exact"])["width"]
-    assert np.isfinite(widths).all()
-    limit = 2 * 1.959964 * np.sqrt(0.2 / 1e6)
-    assert widths.sel(route="ci")[-1].item() == pytest.approx(limit, rel=1e-5)
-    for method, mode in (("anova", "exact"), ("anova", "sakai"), ("t", "exact")):
-        power = power_of(0.1, [1e-6, 0.1, 1e6], n, method=method, mode=mode)
-        assert np.isfinite(power).all()
-    for size in (10**5, 10**6):
-        difference = wcw(0.1, size, route="anova-exact")["width"].item()
-        assert topic_set_size(0.1, difference)["topics"].item() == size
-
-
 VARIANCE = st.floats(1e-4, 0.25)
 DIFFERENCE = st.floats(0.02, 0.8)
 RISK = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.2])
@@ -213,18 +176,6 @@ HOW = st.fixed_dictionaries(
 
 def size(variance: Any, difference: Any, **how: Any) -> int:
     return int(topic_set_size(variance, difference, **how)["topics"])
-
-
-@given(VARIANCE, DIFFERENCE, RISK, HOW)
-def test_sizes_are_the_smallest_with_enough_power(
-    variance: float, difference: float, beta: float, how: dict[str, Any]
-) -> None:
-    found = topic_set_size(variance, difference, beta=beta, **(how | {"mode": "exact"}))
-    n = int(found["topics"])
-    assert float(found["power"]) >= 1 - beta - 1e-12
-    if n > 2:
-        less = power_of(variance, difference, n - 1, alpha=how["alpha"], method=how["method"])
-        assert less < 1 - beta
 
 
 @given(VARIANCE, st.integers(2, 5000), RISK, RISK, st.sampled_from(["exact", "sakai"]))
@@ -278,24 +229,14 @@ REFUSED: list[dict[str, Any]] = [
     {"variance": -0.1},
     {"variance": float("nan")},
     {"variance": "0.1"},
-    {"variance": []},
-    {"variance": np.ones((2, 2))},
-    {"variance": xr.Dataset({"other": 0.1})},
     {"variance": xr.DataArray([0.1, np.nan], {"metric": ["AP", "RR"]}, "metric")},
     {"min_diff": 0.0},
-    {"systems": 1},
     {"systems": 2.5},
-    {"alpha": 0.0},
     {"alpha": 1.0},
-    {"beta": 1.5},
     {"beta": 0.95},
     {"method": "z"},
-    {"mode": "excel"},
     {"width": 0.1},
-    {"min_diff": 0.1, "method": "ci"},
     {"min_diff": 1e-5},
-    {"min_diff": 1e-200, "method": "t"},
-    {"width": 1e-200, "method": "ci"},
 ]
 
 

@@ -18,15 +18,12 @@ import scorecube as sc
 from scorecube import Stability, Swap
 from scorecube.analyses import jackknife
 from scorecube.analyses.table import make_table
-from scorecube.errors import ScorecubeError
 from scorecube.statistics.swap_rates import rate_limits, share_beyond
 from scorecube.testing import simulate_cube
 from tests.analyses.topic_samples.test_swap_closed_form import opposed
 from tests.analyses.topic_samples.test_swap_oracle import paper_swap
-from tests.given_samples import analyse_given
 
 SAMPLINGS: Any = ("disjoint", "replacement", "independent")
-ANALYSES: tuple[type[Any], ...] = (Swap, Stability)
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +69,6 @@ def test_default_size(sampling: Any, size: int) -> None:
     assert sc.analyse(cube, Swap(sampling=sampling), trials=3)["size"].values.tolist() == [size]
     half = Swap(sampling=(sampling, "disjoint"))
     assert sc.analyse(cube, half, trials=3)["size"].values.tolist() == [3]
-
-
-def test_all_resamples_of_two_hold_all_resamples_of_one() -> None:
-    drawn = list(product(range(4), repeat=2))
-    trials = np.array(list(product(drawn, repeat=2)))
-    swap = paper_swap(sampling="replacement", size=(1, 2))
-    result = analyse_given(opposed(4, 2), swap, trials).isel(metric=0, gain=0)
-    # Of one topic: 2 (k/n) (1 - k/n) with n = 4, k = 2. Of two: 3/4 of the samples disagree with a given +2 or -2.
-    assert result["swap_rate"].isel(bin=20).values.tolist() == [0.5, 0.75]
-    assert result["count"].isel(bin=20).values.tolist() == [256, 128]
-    np.testing.assert_allclose(result["unique"], [1, 4 * (1 - (3 / 4) ** 2)], rtol=1e-15)
-    np.testing.assert_allclose(result["common"], [1 / 4, 4 * (1 - (3 / 4) ** 2) ** 2], rtol=1e-15)
 
 
 def mean(row: Sequence[float]) -> float:
@@ -194,21 +179,6 @@ def test_bins_are_wider_by_powers_of_ten_where_there_would_be_too_many() -> None
     np.testing.assert_array_equal(by_ten, usual["count"].values.squeeze()[: len(by_ten)])
     for name in ("max_performance", "required_suffix"):
         np.testing.assert_allclose(percent[name] / 100, usual[name], atol=0.01, err_msg=name)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-def test_what_the_grid_cannot_hold_is_refused(analysis: type[Any]) -> None:
-    scores = run_scores(0.01)
-    scores[:, 0] += 1e9
-    with pytest.raises(ScorecubeError, match="too little of the range"):
-        result_of(analysis(), scores)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-def test_differences_of_rounding_alone_are_ties_and_not_refused(analysis: type[Any]) -> None:
-    scores = np.repeat(run_scores(1.0)[:1], 6, axis=0)
-    scores[::2] = np.nextafter(scores[::2], 1.0)
-    assert result_of(analysis(), scores).attrs["trials"] == 40
 
 
 def test_limits_are_those_of_analyses_without_groups_of_topics(cube: xr.Dataset) -> None:

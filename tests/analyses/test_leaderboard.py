@@ -1,4 +1,4 @@
-"""Leaderboards and boards: plain Python as oracle, direction, groups, bags, boards of a study, and what is refused."""
+"""Leaderboards, boards and max-T tests: plain Python as oracle, direction, groups, bags, boards of a study, and what is refused."""
 
 from __future__ import annotations
 
@@ -246,3 +246,71 @@ def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None
     assert "already there" in scorecube(*command).succeeded().stderr
     scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
     assert (tmp_path / "board.svg").stat().st_size > 1000
+
+
+# Max-T tests
+
+
+def odd_scores() -> list[list[float]]:
+    """Runs with equal scores, a constant difference, a difference on one topic only, ties of |t|, and others."""
+    chance = np.random.default_rng(4)
+    base = (chance.integers(0, 6, 26) / 10).tolist()
+    once = [*base[:-1], base[-1] + 0.3]
+    shifted = [value + 0.2 for value in base]
+    others = [(np.array(base) + chance.integers(-2, 4, 26) / 10).tolist() for _ in range(4)]
+    return [base, list(base), once, shifted, *others]
+
+
+def cube_of_odd(scores: list[list[float]]) -> xr.Dataset:
+    cube = cube_of(scores, runs=[f"{k}" for k in range(8)])
+    return cube.assign_coords(score_low=("metric", [-1.0]), score_high=("metric", [2.0]))
+
+
+@pytest.mark.parametrize("baseline", [None, 2])
+@pytest.mark.parametrize("factor", [1.0, math.sqrt(2)], ids=["on the grid", "rounded to it"])
+def test_adjusted_p_values_are_those_of_the_oracle(baseline: int | None, factor: float) -> None:
+    """Pairs that differ on fewer than 8 topics have p = 1."""
+    scores = [[factor * value for value in row] for row in odd_scores()]
+    analysis = sc.MaxT(baseline=None if baseline is None else f"{baseline}")
+    table = sc.table(sc.analyse(cube_of_odd(scores), analysis, trials=150, seed=SEED), "pairs")
+    pairs = [p for p in combinations(range(8), 2) if baseline is None or baseline in p]
+    expected = adjusted([scores], [1.0], drawn([26], 150), pairs)
+    # Against a baseline it is the second run of each pair.
+    runs = [sorted(map(int, of)) for of in table[["run_a", "run_b"]].to_numpy()]
+    found = dict(zip(map(tuple, runs), table["p_value"], strict=True))
+    assert found == pytest.approx(expected)
+    assert {expected[pair] for pair in ((0, 1), (0, 2), (0, 3)) if pair in expected} == {1.0}
+    assert len(set(expected.values())) > (4 if baseline is None else 2)
+
+
+def test_limits_are_simultaneous_ones_of_the_moderated_t() -> None:
+    """Half the width over the moderated standard error is one number: the critical value."""
+    scores = odd_scores()
+    result = sc.analyse(cube_of_odd(scores), sc.MaxT(), trials=400, seed=1)
+    n = len(scores[0])
+    rows = sc.table(result, "pairs").to_dict("records")
+    own, enough = [], []
+    for row in rows:
+        a, b = int(row["run_a"]), int(row["run_b"])
+        values = [x - y for x, y in zip(scores[a], scores[b], strict=True)]
+        average = math.fsum(values) / n
+        spread = math.sqrt(math.fsum((value - average) ** 2 for value in values) / (n - 1))
+        own.append(spread / math.sqrt(n))
+        enough.append(step_down.varied([values]) >= 8)
+        assert row["mean_difference"] == pytest.approx(average, abs=1e-12)
+        if spread > 1e-9:
+            assert row["d_z"] == pytest.approx(average / spread, abs=1e-9)
+    common = float(np.median(np.square(own)[enough]))
+    half = np.array([(row["difference_high"] - row["difference_low"]) / 2 for row in rows])
+    critical = half[enough] / np.sqrt((np.square(own)[enough] + 4 * common) / 5)
+    assert critical == pytest.approx(np.full(sum(enough), critical[0]), rel=1e-6)
+    assert 2 < critical[0] < 4
+    assert np.isnan(half[~np.array(enough)]).all()
+    # Step-down rejects all that the limits do, and more.
+    apart = np.array([row["difference_low"] > 0 or row["difference_high"] < 0 for row in rows])
+    assert (result["p_value"].values.ravel()[apart] < 0.05).all()
+
+
+def test_too_few_trials_bound_no_interval() -> None:
+    result = sc.analyse(cube_of_odd(odd_scores()), sc.MaxT(), trials=10, seed=1)
+    assert result["difference_high"].isnull().all()

@@ -275,10 +275,7 @@ def draw(view: View, result: xr.Dataset, axes: Any = None, **how: Any) -> Figure
 
 
 def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
-    """Draw the curves of each gain setting or sampling into one panel.
-
-    Raises BadPlan: Fewer than two different values.
-    """
+    """Draw the curves of each gain setting or sampling into one panel."""
     with rc_context(STYLE):
         figure = ShownFigure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()

@@ -115,10 +115,7 @@ def left_out(headings: Sequence[str]) -> str:
 
 
 def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
-    """Return as many columns as have room, and the headings of the others.
-
-    Labels come first, then numbers, then what is equal in all rows.
-    """
+    """Return as many columns as have room, and the headings of the others."""
     kept, room = list[str](), width
     for name in sorted(
         cells.columns, key=lambda name: (len({*cells.columns[name]}) < 2, name in cells.numeric)
@@ -138,11 +135,7 @@ def _width(cells: Cells) -> int:
 
 
 def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
-    """Return the lines of a table, the headings first; labels are shortened to a width.
-
-    rule: Ends the line below the heading of a number; empty for no such line.
-    gap: Between columns.
-    """
+    """Return the lines of a table, the headings first; labels are shortened to a width."""
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
     over = 0 if width is None else _width(cells) - width
     labels = [name for name in widths if name not in cells.numeric]

@@ -50,12 +50,7 @@ def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: 
 
 
 def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[str, Any]]:
-    """Return the leaderboards of a table by collection and metric, for the template.
-
-    frame: First table of an analysis that ranks runs.
-    baseline: Run that all are compared with; empty for none.
-    collections: On the page.
-    """
+    """Return the leaderboards of a table by collection and metric, for the template."""
     most, made = max(10, MOST_RUNS // collections), []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
@@ -109,11 +104,7 @@ def _rank_set(row: Row) -> str:
 
 
 def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return systems by collections, by metric: means with limits, and those over collections.
-
-    frame: Means in each collection.
-    over: First table of the board: means over collections, with rank sets.
-    """
+    """Return systems by collections, by metric: means with limits, and those over collections."""
     made, single = [], with_labels(frame)
     for label, rows in with_labels(over).groupby("label", sort=False):
         records = as_records(single[single["label"] == label])

@@ -126,13 +126,7 @@ def _text(
 def caption(
     view: View, table: Table, results: Sequence[xr.Dataset], frame: pd.DataFrame, form: str
 ) -> str:
-    """Return the caption of a table in one sentence: what was computed of what.
-
-    view, table: Of an analysis, and one of its tables.
-    results: That the table shows.
-    frame: The table.
-    form: ``latex`` or ``markdown``, whose marks are escaped.
-    """
+    """Return the caption of a table in one sentence: what was computed of what."""
     facts = [
         {f"n_{dim}s": of.sizes[dim] for dim in (names.RUN, names.TOPIC) if dim in of.dims}
         | of.attrs

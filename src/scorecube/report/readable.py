@@ -117,10 +117,7 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
 
 
 def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list[str]]:
-    """Return the cells of a table by column, with the digits that limits of estimates allow.
-
-    digits: Decimals of all numbers but p-values, conditions and whole ones instead.
-    """
+    """Return the cells of a table by column, with the digits that limits of estimates allow."""
     forms, roles = trait(frame, "form"), trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, *ends in intervals_of(frame).values():
@@ -183,13 +180,7 @@ def readable(
     to: str = " to ",
     digits: int | None = None,
 ) -> Cells:
-    """Return a table as text, the limits of an estimate beside it.
-
-    frame: The table.
-    layout: Columns by heading: one, the two ends of a range, or an estimate and its limits.
-    to: Between limits.
-    digits: Decimals of numbers; None for those that limits allow.
-    """
+    """Return a table as text, the limits of an estimate beside it."""
     layout = layout_of(frame) if layout is None else layout
     texts, columns = cell_texts(frame, digits), {}
     numeric = set[str]()
@@ -208,13 +199,7 @@ def readable(
 def layout_of(
     frame: pd.DataFrame, columns: Sequence[str] | None = None, *, words: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Return the columns of a table by heading, as they are printed.
-
-    frame: The table.
-    columns: Those that are asked for, intervals by the names of `intervals_of`; None for all.
-    words: Whether headings are those of the quantities, and not names.
-    Raises BadName: A column that the table does not have.
-    """
+    """Return the columns of a table by heading, as they are printed."""
     check_columns(frame, columns)
     intervals, headings = intervals_of(frame), trait(frame, "heading")
     # Of several intervals the first stands beside its estimate; csv has the others.

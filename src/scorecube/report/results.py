@@ -55,10 +55,7 @@ def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def conditions(*results: Mapping[Any, Any]) -> str:
-    """Return under which conditions results were made: sizes, options, trials and seed.
-
-    results: Attributes of results of one analysis with equal options.
-    """
+    """Return under which conditions results were made: sizes, options, trials and seed."""
     attrs = results[0]
     sizes = [
         counted(int(attrs[key]), noun)

@@ -141,10 +141,7 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
 def sensitivity_bars(
     canvas: Any, results: Sequence[xr.Dataset], confidence: float | None = None
 ) -> None:
-    """Share of comparisons by collection (Sakai 2005, Figures 5-8), of the largest size.
-
-    A metric without a required difference has no bar; confidence is the highest by default.
-    """
+    """Share of comparisons by collection (Sakai 2005, Figures 5-8), of the largest size."""
     from scorecube.report.drawing import shares_by_collection
 
     level = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
@@ -167,6 +164,7 @@ SWAP = View(
     "Limits are about these runs with other topics. Samples with replacement share topics, so "
     "that their required differences are too small. The rates are no test of a pair.",
     answers={DISCRIMINATION: shares, DIFFERENCE: differences},
+    chapter=DIFFERENCE,
     title=title,
     figure=swap_rates,
     overview=sensitivity_bars,

@@ -148,10 +148,7 @@ def _has(result: xr.Dataset, source: str) -> bool:
 
 
 def _quantity(result: xr.Dataset, source: str, dims: Sequence[str]) -> xr.Variable:
-    """Return a quantity, at a label of the dim that a table does not have, if there is one.
-
-    Raises BadName: A quantity that the result does not have.
-    """
+    """Return a quantity, at a label of the dim that a table does not have, if there is one."""
     plain, _, label = source.removesuffix("]").partition("[")
     if plain in result.variables:
         variable: xr.Variable = result[plain].variable

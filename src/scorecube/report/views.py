@@ -29,7 +29,7 @@ class Question:
     text, short
         As a page shows it, and in few words.
     analyses
-        That answer it: that of a card first, that of a chapter last.
+        That answer it, that of a card first.
     """
 
     text: str
@@ -152,9 +152,7 @@ class View:
 
             object.__setattr__(self, "tables", {"values": Table("", "", make=values)})
         object.__setattr__(self, "shown", self.shown or (self.first_table,))
-        if self.chapter is None and self.answers:
-            answered = sorted(self.answers, key=lambda asked: self.name != asked.analyses[-1])
-            object.__setattr__(self, "chapter", answered[0])
+        object.__setattr__(self, "chapter", self.chapter or next(iter(self.answers), None))
 
     @property
     def first_table(self) -> str:

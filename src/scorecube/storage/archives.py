@@ -62,15 +62,20 @@ def decode_record(content: bytes) -> dict[str, Any]:
 def seal(about: str, archive: bytes) -> bytes:
     """Return a zip archive with its digest as its comment, which has none yet."""
     body = archive[:-2] + SEAL_BYTES.to_bytes(2, "little")
-    return body + digest_of(about.encode() + body, SEAL_BYTES).encode()
+    return body + _digest(about, body)
+
+
+def _digest(about: str, body: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256(about.encode())
+    digest.update(body)
+    return digest.hexdigest().encode()
 
 
 def unseal(about: str, content: bytes | None) -> io.BytesIO:
     """Return the archive of `seal`; ValueError for another digest, or for none."""
     if content is None:
         raise ValueError("is missing")
-    body = content[:-SEAL_BYTES]
-    if digest_of(about.encode() + body, SEAL_BYTES).encode() != content[-SEAL_BYTES:]:
+    if _digest(about, memoryview(content)[:-SEAL_BYTES]) != content[-SEAL_BYTES:]:
         raise ValueError("does not match its digest")
     file = io.BytesIO(content)
     try:
@@ -132,26 +137,26 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
     from scorecube.storage.codec import decode
 
     try:
-        return decode(_members(place, stored))
+        with zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive:
+            return decode({name: archive.read(name) for name in archive.namelist()})
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise place.corrupt(stored.path, error) from None
 
 
 def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
-    """Return the attributes of a result, without its arrays (CorruptStudy if it is damaged)."""
+    """Return the attributes of a result (CorruptStudy if they are damaged).
+
+    The rest of the archive is not read: they have a checksum of their own, and name their plan.
+    """
     try:
-        content = _members(place, stored, METADATA)[METADATA]
-        attributes: dict[str, Any] = json.loads(content)["attributes"]
-    except (ValueError, KeyError, TypeError) as error:
+        with zipfile.ZipFile(place.file(stored.path)) as archive:
+            attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
+        attributes.pop("coordinates", None)
+        if attributes["digest"] != stored.digest:
+            raise ValueError("is the result of another plan")
+    except Exception as error:  # zipfile raises many
         raise place.corrupt(stored.path, error) from None
-    attributes.pop("coordinates", None)
     return attributes
-
-
-def _members(place: Place, stored: Stored, *names: str) -> dict[str, bytes]:
-    """Return the files in the archive of a result, all or some."""
-    with zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive:
-        return {name: archive.read(name) for name in names or archive.namelist()}
 
 
 class BlockStore:

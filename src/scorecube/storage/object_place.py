@@ -5,6 +5,7 @@ Credentials, region and endpoint come from the environment, or from the role of 
 
 from __future__ import annotations
 
+import io
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +70,9 @@ class ObjectPrefix(Place):
         with suppress(*MISSING):
             return bytes(self._ask(lambda: obstore.get(self._store, key).bytes()))
         return None
+
+    def file(self, key: str) -> Any:
+        return io.BytesIO(self.read(key) or b"")
 
     def create(self, key: str, content: bytes) -> bool:
         if not self._refuses:

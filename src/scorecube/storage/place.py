@@ -73,6 +73,10 @@ class Place:
             return Path(self.name, key).read_bytes()
         return None
 
+    def file(self, key: str) -> Any:
+        """Return what zipfile opens to read a part of a file."""
+        return f"{self.name}/{key}"
+
     def create(self, key: str, content: bytes) -> bool:
         """Write a file if there is none; return whether the file is this one."""
         with self._aside(key, content) as (partial, path):

@@ -116,27 +116,21 @@ labels[["kappa", "kappa_low", "kappa_high"]].round(3)
 # alone should not compare its systems with others.
 
 # %%
-runs = sc.table(result, "runs").set_index("run")
-runs["team"] = dict(
-    zip(
-        simulated["run"].values.tolist(),
-        simulated["team"].values.tolist(),
-        strict=True,
-    )
+bias = (
+    result["run_bias"].isel(metric=0, gain=0).to_series().unstack("judge")
 )
-runs.pivot_table("bias", "team", "judge").round(3)
+bias.groupby(simulated["team"].to_series()).mean().round(3)
 
 # %% [markdown]
 # ## Corrected means
 #
-# Means under the truth, from labels of people on some topics and of the judge on all (prediction-powered inference). A
-# lambda near 0 says that the judge adds nothing.
+# Means under the truth, from labels of people on some topics and of the judge on all (prediction-powered inference).
 
 # %%
 corrected = sc.table(result, "corrected").query("n_labelled == 20")
-corrected[["judge", "run", "mean", "mean_low", "mean_high", "lambda"]].head(
-    6
-).round(3)
+corrected[["judge", "run", "mean", "mean_low", "mean_high"]].head(6).round(
+    3
+)
 
 # %% [markdown]
 # ## Real scores: GPT-4 on other topics

@@ -13,8 +13,6 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import (
     DIFFERENCES,
     PairTest,
-    alphas_field,
-    baseline_field,
     binary_notes,
     described,
     differences,
@@ -67,8 +65,6 @@ class Paired(PairTest):
     tests: tuple[Literal["t", "wilcoxon", "sign", "unpaired"], ...] = option_field(
         ("t",), "Some of t, wilcoxon, sign, unpaired."
     )
-    alphas: tuple[float, ...] = alphas_field()
-    baseline: str | None = baseline_field()
     margin: float | None = option_field(
         None,
         "Also test whether the means differ by less than this margin, in units of the score "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,26 +66,17 @@ VARIABLES = read_variables(
 )
 
 
-plus_one_field = partial(
-    option_field,
-    True,
-    "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
-    flag="--no-plus-one",
-)
-baseline_field = partial(
-    option_field, None, "Compare this run with every other one; all pairs by default."
-)
-alphas_field = partial(
-    option_field, (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1
-)
-
-
+@dataclass(frozen=True, kw_only=True)
 class PairTest(Analysis):
-    """Base of tests of pairs of runs, with the option `alphas`, and perhaps `baseline`."""
+    """Base of tests of pairs of runs."""
 
     variables: ClassVar = VARIABLES
-    alphas: tuple[float, ...]
-    baseline: str | None = None
+    alphas: tuple[float, ...] = option_field(
+        (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1
+    )
+    baseline: str | None = option_field(
+        None, "Compare this run with every other one; all pairs by default."
+    )
 
     def table(self, cube: xr.Dataset) -> Table:
         table = make_table(cube, bags=self.resamples)
@@ -122,13 +113,18 @@ class PairTest(Analysis):
         return table.dataset(self.variables, values, labels, {**facts, **attrs})
 
 
+@dataclass(frozen=True, kw_only=True)
 class ResampledTest(PairTest):
-    """Base of tests by resampling, with the option `plus_one`."""
+    """Base of tests by resampling."""
 
     default_trials: ClassVar[int] = 10_000
     joint: ClassVar[bool] = False
     """Whether p-values are of all pairs together, and need no adjustment for their number."""
-    plus_one: bool
+    plus_one: bool = option_field(
+        True,
+        "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
+        flag="--no-plus-one",
+    )
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         trials, reached = table.trials, self.counts(table, totals)

@@ -20,15 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.pairs import (
-    CONFIDENCE,
-    ResampledTest,
-    RunPairs,
-    alphas_field,
-    baseline_field,
-    binary_notes,
-    plus_one_field,
-)
+from scorecube.analyses.pairs import CONFIDENCE, ResampledTest, RunPairs, binary_notes
 from scorecube.analyses.protocol import Concat, Max, Part, Totals
 from scorecube.analyses.step_down import (
     MODERATION,
@@ -53,10 +45,6 @@ class SingleTest(ResampledTest):
     """Base of tests of each pair by itself: a unit of a block is a pair with all its trials."""
 
     unit: ClassVar[str] = "pairs"
-
-    alphas: tuple[float, ...] = alphas_field()
-    plus_one: bool = plus_one_field()
-    baseline: str | None = baseline_field()
 
     def n_units(self, table: Table) -> int:
         return len(self.pairs(table)[0])
@@ -210,9 +198,6 @@ class Tukey(ResampledTest):
     joint: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
 
-    alphas: tuple[float, ...] = alphas_field()
-    plus_one: bool = plus_one_field()
-
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         if start == stop:
             return {"range": Concat(np.empty((len(table.scores), 0)))}
@@ -267,10 +252,6 @@ class MaxT(ResampledTest):
     name: ClassVar[str] = "maxt"
     joint: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
-
-    alphas: tuple[float, ...] = alphas_field()
-    plus_one: bool = plus_one_field()
-    baseline: str | None = baseline_field()
 
     def notes(self, table: Table) -> list[str]:
         return binary_notes(table)

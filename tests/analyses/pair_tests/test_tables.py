@@ -77,7 +77,7 @@ def test_a_baseline_tests_the_pairs_of_the_last_run(name: str, position: int) ->
     np.testing.assert_array_equal(found["significant"], below.sum("pair").transpose(..., "alpha"))
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "paired", "maxt"])
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation", "tukey", "paired", "maxt"])
 def test_an_unknown_baseline_is_refused(name: str) -> None:
     with pytest.raises(BadName, match="no run 'gama' in the scores"):
         make_plan(CUBE, registry.load(name)(baseline="gama"))  # type: ignore[call-arg]

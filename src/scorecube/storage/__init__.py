@@ -6,7 +6,6 @@ from scorecube.storage.archives import select_disjoint as select_disjoint
 from scorecube.storage.collection import Collection
 from scorecube.storage.collection import Row as Row
 from scorecube.storage.heads import check_collection_name as check_collection_name
-from scorecube.storage.place import below as below
 from scorecube.storage.study import Study, exists, open_study
 from scorecube.storage.upkeep import clean as clean
 from scorecube.storage.upkeep import find_rest as find_rest

@@ -98,10 +98,7 @@ class Collection:
         return f"{self.folder}/{RESULTS}/{analysis}"
 
     def stored(self, analysis: str, head: Head | None = None) -> tuple[list[Stored], list[Stored]]:
-        """Return the results of the scores of a head, latest last, and those of others.
-
-        Raises CorruptStudy: A result of a head that is missing.
-        """
+        """Return the results of the scores of a head, latest last, and those of others."""
         head, stored = head or self.head, archives.results_in(self.place, self._path(analysis))
         newest = max([result.head for result in stored], default=0)
         if newest > head.number and newest > max(heads.head_numbers(self.place, self.folder)):
@@ -192,10 +189,8 @@ class Collection:
     def write_result(self, values: xr.Dataset, version: str = "") -> None:
         """Store a finished result; those of the same plan, or of other scores, are removed.
 
-        values: With the provenance as attributes.
         version: Of the scores that it is of, see `Head.cube`; by default of those stored now.
-        Raises BadStudy: The scores were replaced while it was computed; it is kept, and not
-            current.
+        Raises BadStudy: The scores were replaced while it was computed; it is not current.
         """
         head, folder = self.head, self._path(values.attrs["analysis"])
         before, digest = archives.archives_in(self.place, folder), values.attrs["digest"]

@@ -103,8 +103,7 @@ def head_numbers(place: Place, folder: str) -> list[int]:
 def latest_head(place: Place, folder: str) -> Head | None:
     """Return the newest head in a folder; None if there is none.
 
-    Raises CorruptStudy: It is damaged; the one before it is not taken, as what was committed since
-        would be lost.
+    Raises CorruptStudy: It is damaged; the one before it would lose what was committed since.
     """
     numbers = head_numbers(place, folder)
     return read_head(place, folder, max(numbers)) if numbers else None
@@ -159,8 +158,7 @@ def write_group(
 ) -> tuple[str, dict[str, int]]:
     """Write the cube or the rankings of a collection; return version, and numbers for the facts.
 
-    Encoded twice, for the version and to be written, it may be larger than memory. What a killed
-    process left of the same group is written over with the same bytes.
+    Encoded twice, for the version and to be written, it may be larger than memory.
     """
     from scorecube.storage.codec import encode
 

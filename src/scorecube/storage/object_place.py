@@ -56,7 +56,7 @@ class ObjectPrefix(Place):
             ) from None
 
     def exists(self) -> bool:
-        # The first request: with one retry, a wrong address is reported in seconds.
+        # With one retry, a wrong address is reported in seconds.
         store = self._ask(from_url, self.name, retry_config={"max_retries": 1})
         return any(self._ask(lambda: next(iter(obstore.list(store, chunk_size=1)), [])))
 

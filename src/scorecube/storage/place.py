@@ -28,11 +28,6 @@ NO_SYNC: Final = (errno.EINVAL, errno.ENOTSUP)
 ABSENT: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
-def below(folder: str | os.PathLike[str], location: str) -> str:
-    """Resolve a path relative to a folder; a URL is returned unchanged."""
-    return location if "://" in location else str(Path(folder, location))
-
-
 class Place:
     """A directory with files by key, such as ``covid/head.00001.json``.
 

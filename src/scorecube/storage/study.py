@@ -51,8 +51,7 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     Parameters
     ----------
     path
-        Directory, or a URL: ``s3://bucket/prefix`` (also ``gs://`` and ``az://``) with
-        credentials from the environment; URLs need obstore.
+        Directory, or URL: ``s3://bucket/prefix``, with credentials from the environment.
     mode
         ``r`` to read; ``a`` to add to it, and to create it if it does not exist.
 
@@ -65,8 +64,6 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     ------
     BadStudy
         No study there, or other content.
-    StoreFailed
-        A file system or object store that refuses the request or cannot be reached.
 
     Examples
     --------

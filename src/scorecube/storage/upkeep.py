@@ -1,8 +1,4 @@
-"""Reading all of a study, to find what is damaged; deleting what killed commands left; merging.
-
-Merging has three passes: verify all that the others hold; compare the scores that are held under
-the same names; copy. Files never change, so a merge that was killed is continued by the same call.
-"""
+"""Reading all of a study, to find what is damaged; deleting what killed commands left; merging."""
 
 from __future__ import annotations
 
@@ -94,12 +90,11 @@ def clean(study: Study) -> int:
 def merge(
     out: str, parts: Sequence[str], *, progress: Callable[[int, int], None] = lambda *_: None
 ) -> Counter[str]:
-    """Merge studies into one that may be new: cubes, rankings, results and recorded blocks.
+    """Copy what one study lacks of others; a merge that was killed is continued by the same call.
 
     progress: Called with (collections that were copied, number of all), after all were verified.
     Returns numbers of collections that are new, extended, unchanged, and of results copied.
-    Raises BadStudy, CorruptStudy: No study, the same one twice, other scores of a collection with
-        the same name, or damage. Nothing was written.
+    Raises BadStudy, CorruptStudy: Other scores of the same name, or damage. Nothing was written.
     """
     target, opened = open_study(out, mode="a"), [open_study(part) for part in parts]
     if _real(target) in map(_real, opened):

@@ -8,12 +8,10 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -135,23 +133,6 @@ def test_first_table_is_the_default(analysis: str) -> None:
     )
 
 
-def test_statistics_are_those_of_the_files(
-    scorecube: Cli, finished_study: Path, files: Files
-) -> None:
-    levels = Counter(line.split()[3] for line in files.qrels.read_text().splitlines())
-    (row,) = records(scorecube, finished_study, "scores", "--table", "statistics")
-    per_level = {f"n_level_{level}": count / 8 for level, count in levels.items()}
-    sizes: dict[str, Any] = {
-        "collection": "small",
-        "n_runs": 6,
-        "n_teams": 3,
-        "n_topics": 8,
-        "judged": 240,
-    }
-    sizes["n_relevant"] = sum(count for level, count in levels.items() if int(level) > 0) / 8
-    assert row == sizes | per_level
-
-
 def options_of(scorecube: Cli, *command: str) -> set[str]:
     return set(
         re.findall(r"(?<![\w-])--[a-z][a-z-]*", scorecube(*command, "--help").succeeded().stdout)
@@ -219,23 +200,6 @@ def metrics_of(scorecube: Cli, study: Path) -> list[str]:
     (facts,) = json.loads(said)["collections"]
     found: list[str] = facts["metrics"]
     return found
-
-
-def test_imported_and_evaluated_scores_share_a_collection(
-    scorecube: Cli, files: Files, tmp_path: Path
-) -> None:
-    study, matrix = tmp_path / "s", tmp_path / "last_rel.csv"
-    topics, runs = (
-        [f"{number:03d}" for number in range(1, 9)],
-        [f"run{number}" for number in range(6)],
-    )
-    pd.DataFrame(7.5, index=pd.Index(topics, name="topic"), columns=runs).to_csv(matrix)
-    scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "AP").succeeded()
-    scorecube("import", study, "--name", "x", matrix, "--teams", files.teams).succeeded()
-    scorecube("evaluate", study, "--name", "x", *files.options(), "--metrics", "P@5").succeeded()
-    assert metrics_of(scorecube, study) == ["AP", "last_rel", "P@5"]
-    rows = records(scorecube, study, "scores")
-    assert {row["mean"] for row in rows if row["metric"] == "last_rel"} == {7.5}
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -148,29 +148,3 @@ def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
     modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old")}
     assert modes == {"new": 0o640, "old": 0o604}
-
-
-def test_every_file_outside_of_studies_is_written_here() -> None:
-    """Other rooms create no files but those of studies, of certificates (exclusively, too), of machine code and of temporary folders."""
-    source = Path(sc.__file__).parent
-    own = {"files.py", "execute/clusters.py", "kernels/__main__.py", "cli/sweep_command.py"}
-    found = {
-        str(path.relative_to(source))
-        for path in source.rglob("*.py")
-        if any(
-            word in path.read_text()
-            for word in (
-                ".write_text(",
-                ".write_bytes(",
-                'open("w',
-                ', "w")',
-                ', "wb")',
-                "savefig(",
-            )
-        )
-    }
-    pictures = {"report/drawing.py"}  # into memory
-    in_examples = {"workflow/api.py"}
-    assert {name for name in found if not name.startswith("storage/")} - own == (
-        pictures | in_examples
-    )

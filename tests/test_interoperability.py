@@ -105,18 +105,6 @@ def test_csv_and_json_tell_pandas_the_same(
             )
 
 
-def test_missing_scores_are_missing_everywhere(
-    scorecube: Cli, odd_study: Path, tmp_path: Path
-) -> None:
-    asked = ("show", odd_study, "scores", "--table", "cells", "--collection", "gaps", "--format")
-    (tmp_path / "t.csv").write_text(scorecube(*asked, "csv").succeeded().stdout)
-    frame = pd.read_csv(tmp_path / "t.csv", dtype={"topic": str})
-    gap = frame[frame["score"].isna()]
-    assert (gap["topic"].tolist(), gap["run"].tolist()) == (["02"], [ODD[1]])
-    found = json.loads(scorecube(*asked, "json").succeeded().stdout)
-    assert [(row["topic"], row["run"]) for row in found if row["score"] is None] == [("02", ODD[1])]
-
-
 def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> list[str]:
     asked = [(analysed_study, *each) for each in TABLE_NAMES] + [(odd_study, "scores", "means")]
     return [

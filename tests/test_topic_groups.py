@@ -13,7 +13,7 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadPlan
 from tests.conftest import Cli
 
 SIZES = (3, 1, 6, 2, 5, 4, 4, 1)
@@ -165,18 +165,3 @@ def test_groups_from_a_file_are_kept_in_the_study(
     assert cube["topic_group"].sel(topic="3_2").item() == "talk 3"
     options = (study, "--seed", "1", "--trials", "200")
     assert "18 topics in 6 groups" in scorecube("leaderboard", *options).stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("topic,topic_group\n1_1,a\n1_1,b\n", "'b' here and 'a' before"),
-        ("topic,group\n1_1,a\n", "topic_group"),
-    ],
-)
-def test_files_of_groups_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    scores, groups = tmp_path / "long.csv", tmp_path / "groups.csv"
-    scores.write_text(LONG)
-    groups.write_text(text)
-    with pytest.raises(BadInput, match=message):
-        sc.import_scores([scores], topic_groups=groups)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorecube.metrics import DEFINITIONS, Definition, Metric, Parameter
-from scorecube.metrics.common import BEHIND, ideal_lists, judged_lists
 from tests.oracles.metrics import ORACLES, oracle
 
 PLAIN = list(DEFINITIONS)
@@ -130,33 +129,3 @@ def test_broadcasts_over_gains_runs_and_topics(name: str, rel: int) -> None:
     assert np.isnan(scores[:, :, 0]).all()
     assert not np.isnan(scores[:, :, 1:]).any()
     assert (np.ptp(scores[:, :, 1:], axis=0) > 0).any() == DEFINITIONS[name].uses_gains
-
-
-@settings(deadline=None)
-@given(
-    levels=st.lists(
-        st.lists(st.integers(-1, N_LEVELS), min_size=6, max_size=6), min_size=1, max_size=3
-    )
-)
-def test_lists_hold_judged_documents_with_their_ranks(levels: list[list[int]]) -> None:
-    lists = judged_lists(np.array(levels, np.int8))
-    condensed = lists.condensed()
-    for k, row in enumerate(levels):
-        judged = [(rank, level) for rank, level in enumerate(row, 1) if level >= 0]
-        assert lists.levels[k, : len(judged)].tolist() == [level for _, level in judged]
-        assert lists.ranks[k, : len(judged)].tolist() == [rank for rank, _ in judged]
-        assert condensed.ranks[k, : len(judged)].tolist() == list(range(1, len(judged) + 1))
-        for ranks in (lists.ranks, condensed.ranks):
-            assert (ranks[k, len(judged) :] == BEHIND).all()
-        assert (lists.levels[k, len(judged) :] == -1).all()
-
-
-@settings(deadline=None)
-@given(judged=st.lists(st.integers(0, 3), min_size=2, max_size=5))
-def test_ideal_lists_have_relevant_documents_by_descending_level(judged: list[int]) -> None:
-    lists = ideal_lists(np.array([judged, [0] * len(judged), [1] * len(judged)]))
-    ideal = [level for level in range(len(judged) - 1, 0, -1) for _ in range(judged[level])]
-    assert lists.levels[0][: len(ideal)].tolist() == ideal
-    assert lists.ranks[0][: len(ideal)].tolist() == list(range(1, len(ideal) + 1))
-    assert (lists.ranks[0][len(ideal) :] == BEHIND).all()
-    assert (lists.ranks[1] == BEHIND).all()

@@ -76,27 +76,13 @@ def test_round_trip(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        ("AP", "AP"),
-        ("AP(rel=1)", "AP"),
         ("AP()", "AP"),
         ("AP(judged_only=False)", "AP"),
         ("Q(rel=2,judged_only=True)@20", "Q(rel=2,judged_only=True)@20"),
-        ("nDCG(b=0)@10", "nDCG(b=0)@10"),
-        ("AP(rel=2)", "AP(rel=2)"),
-        ("AP@10", "AP@10"),
-        ("AP(rel=2)@10", "AP(rel=2)@10"),
-        ("P+", "P+"),
-        ("P+@10", "P+@10"),
-        ("P@10", "P@10"),
-        ("P-measure(rel=2)@5", "P-measure(rel=2)@5"),
-        (" nDCG ( b = 2 ) @ 10 ", "nDCG(b=2)@10"),
-        ("nDCG(b=2.0)", "nDCG(b=2)"),
-        ("nDCG(b=2.5)", "nDCG(b=2.5)"),
+        (" nDCG ( b = 2.0 ) @ 10 ", "nDCG(b=2)@10"),
         ("nDCG(b=10,rel=2)@3", "nDCG(rel=2,b=10)@3"),
-        ("NWRR(beta=2:3:4)", "NWRR(beta=2:3:4)"),
         ("NWRR(beta=1.5:2.50)", "NWRR(beta=1.5:2.5)"),
         ("ERR(form=linear)@20", "ERR@20"),
-        ("nERR(form=exp2)@10", "nERR(form=exp2)@10"),
     ],
 )
 def test_canonical_form(text: str, canonical: str) -> None:

@@ -122,7 +122,7 @@ class ResampledTest(PairTest):
     """Whether p-values are of all pairs together, and need no adjustment for their number."""
     plus_one: bool = option_field(
         True,
-        "p = count / B, as in the papers, instead of (count + 1) / (B + 1), which is never 0.",
+        "p = (count + 1) / (B + 1), never 0; or, turned off, count / B, as in the papers.",
         flag="--no-plus-one",
     )
 

@@ -74,7 +74,7 @@ class Teams(Analysis):
     )
     keep_unpooled: bool = option_field(
         True,
-        "Judged documents that no team contributed become unjudged; else they stay judged.",
+        "Judged documents that no team contributed stay judged; or, turned off, are unjudged.",
         flag="--drop-unpooled",
     )
 

@@ -36,9 +36,7 @@ IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
 """Measures of ir_measures that are counts; left out as those of trec_eval."""
 EVALS = re.compile(r"(ndcg|err|n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
 """Measures in the outputs of gdeval and ndeval."""
-OTHERS = re.compile(
-    r"(iprec_at_recall|ndcg_rel|Rndcg|11pt_avg|set_|utility|relative_|binG|G).*|f1.*"
-)
+OTHERS = re.compile(r"iprec_at_recall_[\d.]+|ndcg_rel|Rndcg|11pt_avg|set_\w+|f1(@\d+)?")
 """Further measures of trec_eval and ranx, by which levels of dictionaries are told apart."""
 NTCIREVAL = {"Q-measure": "Q", "O-measure": "O", "P-plus": "P+"}
 NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)"} | {

@@ -113,8 +113,11 @@ def _tidied(part: Part) -> pd.DataFrame:
     frame, texts = part.frame, dict[int, str]()
     columns: dict[str, Any] = {}
     for role in LABELS:
-        columns[role] = labels_of(frame[role] if role in frame else pd.Series("", frame.index))
-        if role in frame and role not in MAY_BE_EMPTY:
+        if role not in frame:
+            columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), np.int8), [""])
+            continue
+        columns[role] = labels_of(frame[role])
+        if role not in MAY_BE_EMPTY:
             empty = np.flatnonzero(columns[role] == "").tolist()
             texts |= dict.fromkeys(empty, f"the {role} is missing")
     columns[SCORE], wrong = numbers_of(frame[SCORE])

@@ -49,14 +49,12 @@ class OneRun(NamedTuple):
     line: Regular expression of a line with the groups metric, topic and score.
     label: Measure of the tool -> its name here, or the tool's own name where the names here mean
         something else.
-    extensions: Regular expression of file name extensions that are not part of a run's name.
     counts: Measures that are read only on request.
     comment: Regular expression of lines without a score.
     """
 
     line: re.Pattern[str]
     label: Callable[[str], str]
-    extensions: str
     counts: re.Pattern[str] | None = None
     comment: re.Pattern[str] = re.compile("")
 
@@ -73,7 +71,7 @@ class OneRun(NamedTuple):
 
     def read(self, file: File, metric: str | None) -> Part:
         """Return the scores of a file."""
-        run = re.sub(rf"\.({self.extensions})$", "", bare_name(file.path))
+        run = re.sub(r"\.(txt|tsv|eval|out|trec_eval|nev)$", "", bare_name(file.path))
         rows = {}
         for number, line in enumerate(map(str.strip, file.text.split("\n")), 1):
             if self.comment.fullmatch(line):
@@ -96,19 +94,16 @@ class OneRun(NamedTuple):
 TREC_EVAL = OneRun(
     re.compile(r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)"),
     from_trec_eval,
-    "txt|eval|out|trec_eval",
     NO_MEASURES,
 )
 IR_MEASURES = OneRun(
     re.compile(rf"((?P<topic>\S+)\s+)?(?P<metric>{IR_SHAPE})\s+(?P<score>\S+)"),
     from_ir_measures,
-    "txt|tsv|eval|out",
     IR_COUNTS,
 )
 NEV = OneRun(
     re.compile(r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)"),
     from_ntcireval,
-    "nev",
     comment=re.compile(r"((\S+\s+)?#.*)?"),
 )
 
@@ -122,8 +117,7 @@ def _is_ir_measures(file: File) -> bool:
 def _read_gdeval(file: File, metric: str | None) -> Part:
     """Return the scores of gdeval or ndeval: a table of run, topic and measures."""
     if not _is_gdeval(file):
-        text = f"the header is {RUNID}, topic and measures; found {','.join(file.rows[0])[:60]}"
-        raise BadInput(text, file.path, 1)
+        raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
     table = file.table[file.table["topic"] != MEAN].rename(columns=from_eval)
     if not len(table):
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)

@@ -26,28 +26,6 @@ def test_reference_runs_are_chosen_and_results_follow(scorecube: Cli, scores: Pa
     scorecube("tukey", scores, "--collection", "std", "--trials", 20, "--seed", 1).succeeded()
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--name", "web"], "web: "),
-        (["--name", "std", "--reference-runs", "nobody"], "nobody"),
-        (["--name", "std", "--collection", "wbe"], "wbe"),
-    ],
-)
-def test_mistakes_are_named(scorecube: Cli, scores: Path, words: list[str], named: str) -> None:
-    outcome = scorecube("standardise", scores, *words)
-    assert outcome.status == 1
-    assert named in outcome.stderr
-    assert list(sc.open_study(scores)) == ["web"]
-
-
-def test_one_of_several_collections_must_be_chosen(scorecube: Cli, scores: Path) -> None:
-    sc.open_study(scores, mode="a").add("news", cube=simulate_cube(n_runs=4, seed=3))
-    outcome = scorecube("standardise", scores, "--name", "std")
-    assert outcome.status == 1
-    assert "choose one with --collection" in outcome.stderr
-
-
 def test_several_runs_follow_one_flag(scorecube: Cli, files: Files, tmp_path: Path) -> None:
     runs = sorted(files.runs.glob("*"))[:3]
     words = ["--name", "small", "--runs", *runs, "--qrels", files.qrels]

@@ -93,13 +93,6 @@ def test_progress_shows_names_as_they_are(label: str, monkeypatch: pytest.Monkey
     assert "\x9b" not in screen.getvalue()
 
 
-def test_quiet_leaves_errors(finished_study: Path, scorecube: Cli) -> None:
-    assert scorecube("info", finished_study, "--quiet").succeeded().stderr == ""
-    failed = scorecube("show", finished_study, "nothing", "--quiet")
-    assert failed.status == 1
-    assert failed.stderr.startswith("error: ")
-
-
 def test_a_character_without_a_place_in_the_encoding_is_one_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

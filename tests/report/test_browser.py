@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -210,16 +209,3 @@ def test_a_metric_is_switched_on_the_whole_page(tab: Tab, leaders: Path) -> None
     assert set(tab.value(shown)) == {"nDCG@10"}
     assert tab.value(button.format("nDCG@10") + ".getAttribute('aria-pressed')") == "true"
     assert tab.value(button.format("AP") + ".getAttribute('aria-pressed')") == "false"
-
-
-def test_a_page_without_its_script_is_whole_and_has_no_controls(
-    tab: Tab, leaders: Path, result: Any
-) -> None:
-    assert not re.search(r"<(button|input|select|form|noscript)\b", leaders.read_text())
-    tab.call("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        tab.open(leaders)
-        text = tab.value("document.body.textContent")
-    finally:
-        tab.call("Emulation.setScriptExecutionDisabled", value=False)
-    assert all(run in text for run in sc.table(result)["run"])

@@ -22,7 +22,6 @@ from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.drawing import LONGEST, figure_labels, save_figure
 from scorecube.report.formats import render
 from scorecube.report.page import asset, write_page
-from scorecube.report.page_parts import picture
 from scorecube.workflow.api import import_scores
 from tests.report.hostile import COLLECTIONS, GAINS, HOSTILE, METRICS, hostile_cube, hostile_study
 from tests.report.hostile import CONTROL as CONTROLS
@@ -167,14 +166,6 @@ def test_a_page_shows_names_and_nothing_in_them_acts(tmp_path: Path) -> None:
     check_page(tmp_path / "page.html", GAINS[:1])
 
 
-@pytest.mark.slow
-def test_a_page_of_all_analyses_shows_names_and_nothing_in_them_acts(
-    study: sc.storage.Study, tmp_path: Path
-) -> None:
-    write_page(study, tmp_path / "page.html")
-    check_page(tmp_path / "page.html")
-
-
 def texts_of(svg: str) -> list[str]:
     """Return the texts of an SVG image, which must be well-formed."""
     root = ET.fromstring(svg)
@@ -195,13 +186,6 @@ def figure_of_all() -> Figure:
     cube = hostile_cube(["b", "a", "c"], [*NAMES.values()], [NAMES["math"]])
     drawn: Figure = sc.figure(sc.analyse(cube, sc.Swap(), trials=5, seed=1))
     return drawn
-
-
-def test_every_name_stands_in_the_legend_as_it_is(figure_of_all: Figure) -> None:
-    shown = texts_of(str(picture(figure_of_all, '"<b>')))
-    for label in NAMES.values():
-        assert " ".join(figure_labels([label])[label].split()) in shown
-    assert any(text.endswith("gains $x^{$_$") for text in shown)
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])

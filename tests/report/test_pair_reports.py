@@ -64,27 +64,3 @@ def test_pairs_are_those_of_the_arrays(results: dict[str, xr.Dataset], name: str
             part["mean_difference"], mean[first] - mean[second], rtol=0, atol=1e-15
         )
         np.testing.assert_array_equal(part["p_value"], cell["p_value"])
-
-
-@pytest.mark.parametrize(("name", "n_metrics", "n_runs"), [("tukey", 1, 3), ("paired", 18, 5)])
-def test_curves_keep_clear_of_their_legend(name: str, n_metrics: int, n_runs: int) -> None:
-    result = made(name, n_metrics, n_runs)
-    figure = sc.figure(result)
-    figure.draw_without_rendering()
-    (axes,), (legend,) = figure.axes, figure.legends
-    box = legend.get_window_extent()
-    assert box.x0 >= axes.get_window_extent().x1
-    assert figure.bbox.x1 >= box.x1
-    assert figure.bbox.y0 <= box.y0
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    plain = result.isel(test=0) if name == "paired" else result
-    for metric in result["metric"].values:
-        np.testing.assert_array_equal(
-            lines[metric].get_ydata(), np.sort(plain["p_value"].sel(metric=metric).values[0])
-        )
-    styles = {
-        (lines[metric].get_color(), str(lines[metric].get_linestyle()))
-        for metric in result["metric"].values
-    }
-    assert len(styles) == n_metrics
-    assert axes.get_ylim()[0] < 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,15 @@ from hypothesis import strategies as st
 import scorecube as sc
 from scorecube.collection.rankings import rankings_dataset
 from scorecube.errors import natural_key
+from scorecube.testing import simulate_cube
+from tests.analyses.test_correlation import ranked_apart
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 if TYPE_CHECKING:
     pass
 
 Row = dict[str, Any]
+GAINS = ("3:2:1", "1:1:1", "10:5:1")
 TABLE_1 = {
     "NTCIR-3 Chinese": (42, "78.2", "21.0", "24.9", "32.3"),
     "NTCIR-3 Japanese": (42, "60.4", "7.9", "31.5", "21.0"),
@@ -190,3 +194,37 @@ def test_the_stored_counts_are_those_of_the_paper(data: Path) -> None:
     ]
     assert len(stored) == 181
     assert sorted(stored) == sorted(printed)
+
+
+def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
+    """The first number of S3 Table 2: .854 [.649, 1.059], in bold."""
+    result = sc.analyse(ranked_apart(44, round(946 * (1 - 0.854) / 2)), sc.Correlation(), seed=1)
+    frame = sc.table(result, "triangle")
+    assert [*frame.columns] == ["collection", "gain", "metric", str(result["metric"].values[0])]
+    assert frame.iloc[0, -1] == "0.854 [0.649, 1.059]*"
+    cube = simulate_cube(n_runs=20, metrics=("AP", "Q", "RR"), gains=GAINS)
+    several = sc.analyse(cube, sc.Correlation(), trials=1, seed=1)
+    wide = sc.table(several, "triangle")
+    pairs = sc.table(several, "metrics")
+    assert (wide.drop(columns=["collection", "gain", "metric"]) != "").to_numpy().sum() == len(
+        pairs
+    )
+    for row in pairs.to_dict("records"):
+        of_row = (wide["gain"] == row["gain"]) & (wide["metric"] == row["metric_b"])
+        (cell,) = wide.loc[of_row, row["metric_a"]]
+        assert cell.startswith(f"{row['tau']:.3f} [")
+        assert cell.endswith("*") == row["exceeds_one"]
+
+
+def test_every_gain_setting_is_compared_with_every_other() -> None:
+    cube = simulate_cube(n_runs=12, metrics=("AP", "Q", "nDCG@10"), gains=GAINS)
+    plan = sc.Correlation(every_gain=True)
+    frame = sc.table(sc.analyse(cube, plan, trials=1, seed=1), "gains")
+    labels = zip(frame["metric"], frame["default"], frame["gain"], strict=True)
+    found = dict(zip(labels, frame["tau"], strict=True))
+    pairs = list(itertools.combinations(GAINS, 2))
+    assert [*found] == [(metric, *pair) for metric in ("Q", "nDCG@10") for pair in pairs]
+    for (metric, first, other), tau in found.items():
+        alone = cube.sel(gain=[first, other], metric=[metric])
+        one = sc.analyse(alone, sc.Correlation(), trials=1, seed=1)
+        assert sc.table(one, "gains")["tau"].tolist() == [tau]

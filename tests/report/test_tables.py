@@ -120,15 +120,6 @@ def test_limits_and_p_values_have_no_mean_over_collections() -> None:
     assert means == [{"collection": "mean of 2", "alpha": 0.05, "mean": 0.5, "share": 0.5}]
 
 
-def test_limits_belong_to_the_estimate_at_the_same_label() -> None:
-    known = read_variables(
-        "[coefficient]\nvalue | estimate | 1 | x\nvalue | limits:value | 1 | limit"
-    )
-    sources = {f"{k}{end}": f"value{end}[{k}]" for k in "ab" for end in ("", "_low", "_high")}
-    traits = traits_of(sources, {variable.name: variable for variable in known})
-    assert traits["of"] == {f"{k}{end}": k for k in "ab" for end in ("_low", "_high")}
-
-
 def test_json_has_no_number_that_is_not_finite() -> None:
     frame = pd.DataFrame({"t": [float("inf"), float("nan"), 1.5]})
     assert render(frame, "json").count("null") == 2
@@ -154,15 +145,6 @@ def test_a_table_for_a_paper_is_compiled(tmp_path: Path) -> None:
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"], cwd=tmp_path
     )
     assert done.returncode == 0
-
-
-def test_topics_stand_in_natural_order() -> None:
-    cube = sc.cube_from_scores(
-        np.arange(6.0).reshape(2, 3), runs=["a", "b"], topics=["10", "2", "t1"]
-    )
-    cells = sc.table(cube, "cells")
-    assert cells["topic"].tolist() == ["2", "10", "t1"] * 2
-    assert cells["score"].tolist() == [1, 0, 2, 4, 3, 5]
 
 
 def test_of_two_intervals_the_first_stands_beside_its_estimate() -> None:

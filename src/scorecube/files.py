@@ -14,7 +14,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from scorecube.errors import BadOutput
@@ -81,14 +81,12 @@ def write_file(path: PathLike, content: str | bytes | Iterable[str]) -> None:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
-        _sync_folder(target.parent)
 
 
 def check_target(path: PathLike) -> None:
     """Refuse a path to which no file can be written, before anything is computed for it.
 
-    Raises BadOutput: A missing folder; a folder, a device or a pipe in place of the file; a file
-        that may not be written.
+    Raises BadOutput: A missing folder; a folder, a device or a pipe in place of the file.
     """
     target, problem = Path(path), ""
     with _translated_errors(target):
@@ -99,8 +97,6 @@ def check_target(path: PathLike) -> None:
         elif special or (target.exists() and not target.is_file()):
             kind = "a folder" if target.is_dir() else "a device or a pipe"
             problem = f"is {kind}, expected a file or a new name; choose another path"
-        elif target.is_file() and not target.is_symlink() and not os.access(target, os.W_OK):
-            problem = "cannot be written: the file is read-only; choose another path"
     if problem:
         raise BadOutput(f"{target}: {problem}", option="out")
 
@@ -112,13 +108,3 @@ def _translated_errors(target: Path) -> Iterator[None]:
     except (OSError, ValueError) as error:  # ValueError: a zero character in the path
         reason = getattr(error, "strerror", None) or error
         raise BadOutput(f"{target}: cannot be written: {reason}", option="out") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename in a folder durable, where the file system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

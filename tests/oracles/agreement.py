@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,10 +48,8 @@ UNITS = 2_520_000
 
 def as_cube(table: Table) -> xr.Dataset:
     """Return a cube of rational scores, rounded to floats as any file reader would, with a range whose grid holds them, if there is one."""
-    runs, topics = (
-        [f"{letter}{k:03d}" for k in range(n)]
-        for letter, n in zip("rt", np.shape(table), strict=True)
-    )
+    runs = [f"r{k:03d}" for k in range(len(table))]
+    topics = [f"t{k:03d}" for k in range(len(table[0]))]
     cube = cube_from_scores({"m": pd.DataFrame(np.array(table, float), runs, topics)})
     low, high = grid_range([score for row in table for score in row])
     return cube.assign_coords(score_low=("metric", [low]), score_high=("metric", [high]))
@@ -139,7 +138,7 @@ def assert_tukey_agrees(result: xr.Dataset, table: Table, drawn: Sequence[Sequen
     assert_statistics_agree(result, table)
 
 
-def one_result(cube: xr.Dataset, test: PairTests | Tukey, drawn: Sequence[Sequence[int]]) -> xr.Dataset:  # fmt: skip
+def one_result(cube: xr.Dataset, test: PairTests | Tukey, drawn: Sequence[Sequence[Any]]) -> xr.Dataset:  # fmt: skip
     """Return the result of given samples, signs or permutations on a cube of one metric and gain setting."""
     samples = np.array(drawn)
     given = samples[:, np.newaxis] if isinstance(test, Bootstrap) else samples

@@ -32,7 +32,9 @@ SOAK = bool(os.environ.get("SCORECUBE_SOAK"))
 def cube(seed: int = 0, metric: str = "m", n_topics: int = 24) -> xr.Dataset:
     values = np.random.default_rng(seed).random((3, n_topics))
     topics = [f"{topic:02d}" for topic in range(n_topics)]
-    return cube_from_scores({metric: pd.DataFrame(values, index=list("xyz"), columns=topics)})
+    frame = pd.DataFrame(values, index=list("xyz"), columns=topics)
+    made: xr.Dataset = cube_from_scores({metric: frame})
+    return made
 
 
 def new_result(of: Collection, trials: int = 10) -> xr.Dataset:

@@ -44,6 +44,7 @@ GONE: dict[str, str] = {
     r"/swap.*(rates\.interval|/population)$": "limits of swap rates are over trials",
     r"/swap.*/(by_suffix|is_open)$": "results of earlier versions",
     r"/(correlate .*/run|teams .*/(topic|team)|teams .*first_miss.variance|reliability .*/n_topics)$": "labels and a column that nothing needs",
+    r"/judges .*[/.]run_bias_(low|high)$": "of single runs",
     r"/judges .*[/.](n_pairs|pairs|n_shared|n_truth|n_judged|n_topics.*|labelled_by_both|slope|lambda|alpha|agreement.*)$": "sizes that tables of collections have; weights of judges",
     r"/teams .*[/.](own_.*|whole_variance|worst_run|rank_change_largest|topics_needed|n_topics_above_zero|team_left_out|topic_place|team_of_run|run|first_miss.variance)$": "of single runs; draws are those of samples",
     r"/correlate .*[/.](mean|concordant|marked|bold)$": "marks above a stated tau, means that tables of scores have",

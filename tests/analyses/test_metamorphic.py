@@ -72,9 +72,7 @@ RELIABILITY = (
 )
 """Sums of squares, and what follows from them: equal up to rounding."""
 JUDGED = ("corrected", "corrected_low", "corrected_high")
-JUDGED_DIFFERENCES = tuple(
-    f"{name}{end}" for name in ("bias", "run_bias") for end in ("", "_low", "_high")
-)
+JUDGED_DIFFERENCES = ("bias", "bias_low", "bias_high", "run_bias")
 BOUGHT = ("corrected", "corrected_low", "corrected_high", "tau_low", "tau_high")
 """What depends on the topics whose labels are used, which are drawn by position."""
 IN_ORDER = ("sorted_run", "sorted_mean", "swops")

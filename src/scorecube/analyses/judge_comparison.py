@@ -50,7 +50,6 @@ VARIABLES = read_variables("""
     bias | limits:bias | score | limit of the bias over topics
     [metric gain judge run]
     run_bias | estimate | score | mean under the judge less mean under the truth
-    run_bias | limits:run_bias | score | limit of the bias of a run over topics
     [metric gain judge n_labelled run]
     corrected | estimate | score | mean over infinitely many topics
     corrected | limits:corrected | score | limit of the mean over infinitely many topics
@@ -200,20 +199,16 @@ def significant(table: Table) -> NDArray[np.int8]:
 def biases(judged: Judged) -> Values:
     """Return means under the judge less those under the truth, with limits; NaN if not shared."""
     truth, judge = judged.truth, judged.judge
-    of_runs = np.full((3, *truth.means.shape), np.nan)
-    of_means = np.full((3, len(truth.means)), np.nan)
+    of_runs, of_means = np.full(truth.means.shape, np.nan), np.full((3, len(truth.means)), np.nan)
     for cell in range(len(truth.scores) if judged.is_shared else 0):
         by_run, width = judge.scores[cell] - truth.scores[cell], width_of(truth, cell)
-        binary = bool(truth.binary[cell] and judge.binary[cell])
-        for rows, is_binary, found in (
-            (by_run, binary, of_runs[:, cell]),
-            (by_run.mean(axis=0, keepdims=True), False, of_means[:, cell, np.newaxis]),
-        ):
-            _, estimates = guarded_estimates(rows, truth.sizes, width, binary=is_binary)
-            found[0] = np.average(rows, axis=1, weights=truth.sizes)
-            found[1:] = difference_limits(estimates, width, jackknife.CONFIDENCE)
-    names = [f"{name}{end}" for name in ("run_bias", "bias") for end in ("", "_low", "_high")]
-    return dict(zip(names, (*of_runs, *of_means), strict=True))
+        mean = by_run.mean(axis=0, keepdims=True)
+        _, estimates = guarded_estimates(mean, truth.sizes, width, binary=False)
+        of_runs[cell] = np.average(by_run, axis=1, weights=truth.sizes)
+        of_means[:1, cell] = np.average(mean, axis=1, weights=truth.sizes)
+        of_means[1:, cell] = np.ravel(difference_limits(estimates, width, jackknife.CONFIDENCE))
+    names = ("run_bias", "bias", "bias_low", "bias_high")
+    return dict(zip(names, (of_runs, *of_means), strict=True))
 
 
 def corrections(judged: Judged, sizes: Sequence[int]) -> Values:

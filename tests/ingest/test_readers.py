@@ -12,8 +12,8 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.labels import read_run_labels, read_topic_groups
 from scorecube.ingest.qrels import read_judgements
+from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
 
 RUN = b"1 Q0 d1 1 0.5 tag\n1 Q0 d2 2 3.5 tag\n1 Q0 d3 3 2.5 tag\n2 Q0 d1 1 1.5 tag\n"

@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.files import refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
-from scorecube.ingest.tables import is_frame, label_of
+from scorecube.ingest.tables import label_of
 
 RANX = "ranx"
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
@@ -91,7 +93,7 @@ def _word(value: Any, what: str, path: str, line: int) -> bytes:
 
 def _columns(value: Any, kind: Kind) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Return topics, documents, values and ranks (none if there are none)."""
-    if is_frame(value):
+    if isinstance(value, pd.DataFrame):
         places = places_of(map(str, value.columns), kind)
         if lacking := [role for role, columns in places.items() if len(columns) != 1]:
             found = f"{len(places[lacking[0]])} columns name the {lacking[0]}"

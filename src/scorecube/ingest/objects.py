@@ -34,7 +34,7 @@ from scorecube.ingest.scores import (
     only_cube,
     only_measures,
 )
-from scorecube.ingest.tables import is_frame, table_of_frame
+from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_long
 
 FORMS = (
@@ -62,7 +62,7 @@ def read_objects(
         if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
             return Reading({"": _with_dims(array)})
         scores = array.reset_coords(drop=True).to_dataframe(SCORE).reset_index()
-    if is_frame(scores):
+    if isinstance(scores, pd.DataFrame):
         return collect([read_long(table_of_frame(scores), None, metric, chosen)])
     if chosen:
         role, column = next(iter(chosen.items()))
@@ -70,7 +70,7 @@ def read_objects(
         raise BadPlan(text, option=f"{role}_column")
     scores = _of_ranx(scores)
     values = list(scores.values()) if isinstance(scores, Mapping) else []
-    if values and all(map(is_frame, values)):
+    if values and all(isinstance(value, pd.DataFrame) for value in values):
         arrays = {_label(name): _array_of(name, frame) for name, frame in scores.items()}
         array = xr.concat(arrays.values(), pd.Index(arrays, name=names.METRIC), join="outer")
         return Reading({"": _with_dims(array)})
@@ -228,11 +228,9 @@ def cube_from_scores(
 
     Raises
     ------
-    BadInput
+    BadInput, BadPlan
         Scores in another form, repeated labels, values that are no numbers or out of range, teams
-        that spell a run in another way; of a frame, as of a long table.
-    BadPlan
-        Columns of scores that are no frame.
+        that spell a run in another way; columns of scores that are no frame.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from scorecube.collection.judgements import Qrels, RunLines, Texts
 from scorecube.collection.rankings import JudgedRun, judge
@@ -35,7 +36,7 @@ from scorecube.ingest.lines import (
     split_lines,
 )
 from scorecube.ingest.roles import RUNS, header_word
-from scorecube.ingest.tables import is_frame, parse_json, read_parquet, refuse
+from scorecube.ingest.tables import parse_json, read_parquet, refuse
 
 RUN_LINE = "topic Q0 document rank score tag"
 RES = ".res"
@@ -137,7 +138,7 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines]:
     ['a']
     """
     named: Any = runs
-    if is_frame(runs):
+    if isinstance(runs, pd.DataFrame):
         tags = [column for column in runs.columns if header_word(str(column)) in TAGS]
         named = dict(list(runs.groupby(tags[0], sort=True))) if len(tags) == 1 else None
     if not isinstance(named, Mapping) or not named or "" in named:
@@ -233,7 +234,7 @@ def run_sources(
         one run and topic.
     """
     paths = [runs] if is_path(runs) else runs
-    if isinstance(paths, Mapping) or is_frame(paths) or not isinstance(paths, Iterable):
+    if isinstance(paths, Mapping | pd.DataFrame) or not isinstance(paths, Iterable):
         return list(runs_in_memory(paths, with_ranks=with_ranks))
     files, lists = list[Path](), list[Path]()
     for path in list(paths) or expand([], "run files"):

@@ -114,7 +114,7 @@ def _tidied(part: Part) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for role in LABELS:
         if role not in frame:
-            columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), np.int8), [""])
+            columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([""]))
             continue
         columns[role] = labels_of(frame[role])
         if role not in MAY_BE_EMPTY:

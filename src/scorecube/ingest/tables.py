@@ -1,4 +1,4 @@
-"""Tables as they are stored -> data frames: CSV, TSV, a JSON object a line, Parquet.
+"""Tables as they are stored -> data frames: CSV, TSV, JSON lines, Parquet; labels from CSV files.
 
 The columns of a table are called as in the file, its index `LINE` holds lines, or rows from 1 on.
 """
@@ -11,7 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ import pandas as pd
 from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput, counted, kind_of
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.files import PathLike, read_text
+from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.roles import header_word
 
 MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
@@ -238,6 +238,36 @@ def label_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell).strip()
 
 
-def is_frame(value: Any) -> bool:
-    """Return whether something is a data frame."""
-    return isinstance(value, pd.DataFrame)
+class RunLabels(NamedTuple):
+    """Run -> team, and run -> system whose repetition it is; None without such a column."""
+
+    teams: dict[str, str] | None
+    systems: dict[str, str] | None
+
+
+def read_run_labels(path: PathLike) -> RunLabels:
+    """Read a CSV file with the columns run, and team or system or both."""
+    teams, systems = (_labels(path, ("run",), (kind,)) for kind in ("team", "system"))
+    if not teams and not systems:
+        raise BadInput("no team, and no system: the columns are run and team", path, 1)
+    return RunLabels(teams or None, systems or None)
+
+
+def read_topic_groups(path: PathLike) -> dict[str, str]:
+    """Read a CSV file with the columns topic and topic_group, which may be empty."""
+    return _labels(path, ("topic", "topic_group"))
+
+
+def _labels(
+    path: PathLike, columns: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Read the columns of a name and its label."""
+    labels: dict[str, str] = {}
+    of, kind = (*columns, *optional)
+    for line, (name, label) in columns_of(path, columns, optional):
+        refuse_unprintable(name, of, path, line)
+        refuse_unprintable(label, kind, path, line)
+        if label and labels.setdefault(name, label) != label:
+            two = f"{label!r} here and {labels[name]!r} before"
+            raise BadInput(f"{of} {name!r} has two {kind}s: {two}", path, line)
+    return labels

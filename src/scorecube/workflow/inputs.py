@@ -22,14 +22,13 @@ from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import default_workers, run_items
 from scorecube.ingest.files import PathLike, expand
-from scorecube.ingest.labels import read_run_labels, read_topic_groups
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.roles import chosen_columns
 from scorecube.ingest.runs import FileJudge, good_runs, run_sources
 from scorecube.ingest.scores import cubes_of, only_cube
-from scorecube.ingest.tables import is_frame
+from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.ingest.tools import read_collections
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name
@@ -273,7 +272,7 @@ def import_scores(
     words = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
     declared = read_ranges(labels("ranges", words))
     for name, cube in cubes.items():
-        if metric is not None and not is_frame(files) and not are_paths:
+        if metric is not None and not are_paths:
             cube = select(cube, metrics=[metric])
         cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
         for doubt in doubts_of(cubes[name]):

@@ -254,13 +254,7 @@ def baseline_rows(
 
 
 def group_labels(first: Any, last: Any) -> Any:
-    """Return groups as text, of int (run,): letters, or numbers if there are more of them.
-
-    Examples
-    --------
-    >>> group_labels(np.array([1, 1, 2]), np.array([1, 2, 2])).tolist()
-    ['a', 'ab', 'b']
-    """
+    """Return groups as text, of int (run,): letters, or numbers if there are more of them."""
     spans = list(zip(first.tolist(), last.tolist(), strict=True))
     if last.max() <= len(LETTERS):
         return np.array([LETTERS[low - 1 : high] for low, high in spans], object)

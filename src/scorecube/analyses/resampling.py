@@ -50,11 +50,10 @@ class SingleTest(ResampledTest):
         return len(self.pairs(table)[0])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return the trials that reach the statistic of each pair, and the largest differences.
+        """Return the trials that reach the statistic of each pair, (cell, pair), and what is needed.
 
-        Returns reached: int32 (cell, pair).
-        Returns needed: int64 (cell, alpha): the largest difference, in units, over pairs in the
-            trial with the (B alpha)-th largest statistic.
+        That is the largest difference, in units, over pairs in the trial with the (B alpha)-th
+        largest statistic, (cell, alpha).
         """
         first, second = (runs[start:stop] for runs in self.pairs(table))
         reached = np.zeros((len(table.scores), stop - start), np.int32)
@@ -287,11 +286,5 @@ def drawn_signs(table: Table) -> NDArray[np.int8]:
 
 
 def replicate_rank(alpha: float, trials: int) -> int:
-    """Return the rank K of a resample: B alpha rounded up, at least 1 (Sakai 2007).
-
-    Examples
-    --------
-    >>> replicate_rank(0.05, 1000), replicate_rank(0.07, 100), replicate_rank(0.05, 999)
-    (50, 7, 50)
-    """
+    """Return the rank K of a resample: B alpha rounded up, at least 1 (Sakai 2007)."""
     return max(1, math.ceil(Fraction(str(alpha)) * trials))

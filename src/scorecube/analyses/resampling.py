@@ -50,7 +50,7 @@ class SingleTest(ResampledTest):
         return len(self.pairs(table)[0])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return the trials that reach the statistic of each pair, (cell, pair), and what is needed.
+        """Return the trials that reach the statistic of each pair, and what is needed.
 
         That is the largest difference, in units, over pairs in the trial with the (B alpha)-th
         largest statistic, (cell, alpha).

@@ -46,13 +46,15 @@ class Part(NamedTuple):
 class Reading(NamedTuple):
     """Scores that were read.
 
-    arrays: Collection -> scores with the dims `DIMS` and labels as text, perhaps with the
-        coordinates system and topic_group.
+    arrays: Collection -> scores with the dims `DIMS` and labels as text.
     notes: As of `Part`.
+    systems, groups: Collection -> run -> its system, topic -> its group.
     """
 
     arrays: dict[str, xr.DataArray]
     notes: Sequence[str] = ()
+    systems: Mapping[str, dict[str, str]] = {}
+    groups: Mapping[str, dict[str, str]] = {}
 
 
 def only_measures(
@@ -101,11 +103,13 @@ def collect(parts: Sequence[Part]) -> Reading:
         system = frame["system"].astype(str)
         system = system.where(system != "", runs)
         frame = frame.assign(run=(runs + "#" + seeds).where(seeds != "", runs), system=system)
-    arrays = {
-        str(name): _array(part)
-        for name, part in frame.groupby("collection", sort=False, observed=True)
-    }
-    return Reading(arrays, list(dict.fromkeys(note for part in parts for note in part.notes)))
+    of = {str(k): part for k, part in frame.groupby("collection", sort=False, observed=True)}
+    return Reading(
+        {name: _array(part) for name, part in of.items()},
+        list(dict.fromkeys(note for part in parts for note in part.notes)),
+        {name: _labels(part, names.RUN, names.SYSTEM) for name, part in of.items()},
+        {name: _labels(part, names.TOPIC, names.TOPIC_GROUP) for name, part in of.items()},
+    )
 
 
 def _tidied(part: Part) -> pd.DataFrame:
@@ -158,15 +162,6 @@ def _array(frame: pd.DataFrame) -> xr.DataArray:
     scores = np.full([len(labels[dim]) for dim in DIMS], np.nan)
     scores[tuple(places)] = frame[SCORE]
     array = xr.DataArray(scores, labels, DIMS)
-    for dim, label in ((names.RUN, names.SYSTEM), (names.TOPIC, names.TOPIC_GROUP)):
-        pairs = frame.loc[frame[label] != "", [dim, label]].drop_duplicates().astype(str)
-        if not pairs[dim].is_unique:
-            name = pairs[dim][pairs[dim].duplicated()].iloc[0]
-            two = " and ".join(pairs[label][pairs[dim] == name])
-            raise BadInput(f"{dim} {name!r} has two {label.removeprefix('topic_')}s: {two}")
-        if len(pairs):
-            of = pairs.set_index(dim)[label].reindex(labels[dim], fill_value="")
-            array = array.assign_coords({label: (dim, of.to_numpy(object))})
     if "" not in labels[names.GAIN] or len(labels[names.GAIN]) == 1:
         return array.assign_coords(gain=[label or names.AUTO for label in labels[names.GAIN]])
     plain, others = array.sel(gain="", drop=True), array.drop_sel(gain="")
@@ -200,8 +195,7 @@ def cubes_of(
         metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
         team_of = teams_of(runs, teams, notify=lines.append)
         cube = cube_dataset(array.values, metrics, gains, runs, topics, team_of)
-        systems_of = _labels(array, names.RUN, names.SYSTEM) | dict(systems or {})
-        groups = _labels(array, names.TOPIC, names.TOPIC_GROUP)
+        systems_of = reading.systems.get(name, {}) | dict(systems or {})
         others = [*metrics, *team_of, *systems_of.values()]
         for what, labels in (("run", runs), ("topic", topics), ("name", others)):
             for label in labels:
@@ -209,18 +203,20 @@ def cubes_of(
                     raise BadInput(f"a {what} is empty")
                 refuse_unprintable(label, what)
         cube = with_systems(cube, systems_of, notify=lines.append)
-        cubes[name] = with_topic_groups(cube, groups, notify=lines.append)
+        cubes[name] = with_topic_groups(cube, reading.groups.get(name), notify=lines.append)
     for line in dict.fromkeys(lines):
         warn(line if path is None else f"{path}: {line}")
     return cubes
 
 
-def _labels(array: xr.DataArray, dim: str, label: str) -> dict[str, str]:
+def _labels(frame: pd.DataFrame, dim: str, label: str) -> dict[str, str]:
     """Return the system of each run, or the group of each topic, that has one."""
-    if label not in array.coords:
-        return {}
-    pairs = zip(array[dim].values.tolist(), array[label].values.tolist(), strict=True)
-    return {name: of for name, of in pairs if of}
+    pairs = frame.loc[frame[label] != "", [dim, label]].drop_duplicates().astype(str)
+    if not pairs[dim].is_unique:
+        name = pairs[dim][pairs[dim].duplicated()].iloc[0]
+        two = " and ".join(pairs[label][pairs[dim] == name])
+        raise BadInput(f"{dim} {name!r} has two {label.removeprefix('topic_')}s: {two}")
+    return dict(zip(pairs[dim], pairs[label], strict=True))
 
 
 def _with_scores(array: xr.DataArray, collection: str, warn: Notify) -> xr.DataArray:

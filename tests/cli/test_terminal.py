@@ -15,7 +15,7 @@ import pytest
 import scorecube as sc
 from scorecube.cli import terminal
 from scorecube.cli.program import main
-from scorecube.errors import CONTROL, BadOutput, visible
+from scorecube.errors import CONTROL, visible
 from tests.report.hostile import CONTROL as CONTROLS
 from tests.report.hostile import HOSTILE, hostile_study
 from tests.terminal import WIDTH, on_terminal, program
@@ -91,14 +91,6 @@ def test_progress_shows_names_as_they_are(label: str, monkeypatch: pytest.Monkey
     assert visible(label)[:200] in screen.getvalue()
     assert "\x1b]0;" not in screen.getvalue()
     assert "\x9b" not in screen.getvalue()
-
-
-def test_a_character_without_a_place_in_the_encoding_is_one_message(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    with pytest.raises(BadOutput, match="PYTHONIOENCODING"):
-        terminal.echo("name \u691c")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

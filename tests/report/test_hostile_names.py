@@ -11,7 +11,6 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 import pandas as pd
 import pytest
@@ -164,20 +163,6 @@ def test_a_page_shows_names_and_nothing_in_them_acts(tmp_path: Path) -> None:
     hostile_study(tmp_path / "study.zarr", [sc.Stability()], [*CONTROLS.values()], GAINS[:1])
     write_page(sc.open_study(tmp_path / "study.zarr"), tmp_path / "page.html")
     check_page(tmp_path / "page.html", GAINS[:1])
-
-
-def texts_of(svg: str) -> list[str]:
-    """Return the texts of an SVG image, which must be well-formed."""
-    root = ET.fromstring(svg)
-    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
-        "svg", "metadata", "RDF", "Work", "type", "date", "format", "creator", "Agent", "title",
-        "defs", "style", "g", "path", "rect", "use", "text", "tspan", "clipPath", "image",
-    }  # fmt: skip
-    return [
-        " ".join("".join(each.itertext()).split())
-        for each in root.iter()
-        if each.tag.endswith("}text")
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 
 if TYPE_CHECKING:
-    from tests.conftest import Cli, Tree
+    from tests.conftest import Tree
 
 METRICS = ("AP", "RR")
 
@@ -117,28 +117,3 @@ def test_a_report_that_fails_leaves_nothing_and_takes_nothing(
     with pytest.raises(BadStudy):
         write_page(several, tmp_path / "page.html")
     assert tree(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["swop", "--out", "x.png"], "no analysis 'swop'; known: "),
-        (["tukey", "--out", "x.png"], "run: scorecube tukey"),
-        (["swap", "--by", "gain", "--out", "x.png"], "one collection at a time"),
-        (["swap", "--collection", "c99", "--out", "x.png"], "no collection 'c99'"),
-        (["swap", "--out", "x.gif"], "x.gif"),
-    ],
-)
-def test_a_figure_that_cannot_be_drawn(
-    several: Study,
-    scorecube: Cli,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    outcome = scorecube("figure", several.path, *words)
-    assert outcome.status == 1
-    assert message in outcome.stderr
-    assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,8 @@ TABLE_1 = {
 
 def rows_of(rankings: xr.Dataset) -> list[Row]:
     return [
-        {str(key): value for key, value in row.items()}
+        # A label that is missing beside others is not a number to pandas.
+        {str(key): None if value != value else value for key, value in row.items()}
         for row in sc.table(rankings, "preferred_rank").to_dict("records")
     ]
 

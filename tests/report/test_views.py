@@ -18,7 +18,7 @@ from scorecube.analyses import registry as analyses
 from scorecube.report.page import write_page
 from scorecube.report.results import answers
 from scorecube.report.tables import Table
-from scorecube.report.views import DIFFERENCE, QUESTIONS, Answer, View, view_names, view_of
+from scorecube.report.views import DIFFERENCE, Answer, View, view_names, view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 
@@ -84,12 +84,6 @@ def test_every_analysis_has_a_view_under_its_name() -> None:
         assert view.name == name
         assert view.heading
         assert all(table.source in ("result", "cube", "rankings") for table in view.tables.values())
-
-
-def test_every_question_is_answered_by_the_analysis_that_it_suggests() -> None:
-    for question in QUESTIONS:
-        for name in question.analyses:
-            assert question in view_of(name).answers
 
 
 def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:

@@ -94,6 +94,7 @@ class Purpose(IntEnum):
     BOOTSTRAP_TOPICS = 3
     TOPIC_SIGNS = 4
     RUN_PERMUTATIONS = 5
+    UNPAIRED_TOPICS = 6
     TEAMS_LEFT_OUT = 8
     TOPIC_CHAIN = 9
     SWAP_PAIRS = 16

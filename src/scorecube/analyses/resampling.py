@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses import unpaired
+from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import CONFIDENCE, ResampledTest, RunPairs, binary_notes
 from scorecube.analyses.protocol import Concat, Max, Part, Totals
 from scorecube.analyses.step_down import (
@@ -32,6 +34,7 @@ from scorecube.analyses.step_down import (
 )
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples, sign_columns
 from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
 from scorecube.kernels.tukey import null_ranges, permutations
@@ -105,8 +108,27 @@ class Bootstrap(SingleTest):
     name: ClassVar[str] = "bootstrap"
     examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alpha 0.05,0.01 --seed 1",)
 
+    summary: Literal["mean", "geo", "area"] = option_field(
+        "mean",
+        "Of the scores of a run; geometric means and areas (of its worst quarter of topics) are "
+        "tested unpaired: each run draws topics of its own.",
+    )
+
     def notes(self, table: Table) -> list[str]:
-        return binary_notes(table)
+        if self.summary != "mean" and table.n_topics != table.sizes.size:
+            raise BadPlan("only means are defined of topics in groups or bags", option="summary")
+        notes = binary_notes(table)
+        return notes if self.summary == "mean" else [*notes, unpaired.NOTES[self.summary]]
+
+    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
+        if self.summary == "mean":
+            return super().block(table, start, stop)
+        first, second = (runs[start:stop] for runs in self.pairs(table))
+        reached = np.zeros((len(table.scores), stop - start), np.int32)
+        for cell in range(len(reached) if start < stop else 0):
+            pairs = first, second
+            reached[cell] = unpaired.counted_trials(self.summary, table, cell, pairs, TILE)
+        return {"reached": Concat(reached)}
 
     def draws(self, table: Table) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
@@ -135,10 +157,15 @@ class Bootstrap(SingleTest):
         return reached
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
+        if self.summary != "mean":
+            return unpaired.values_of(self.summary, table, self.pairs(table))
         unit = table.grid_units / table.sizes.size
         return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
     def drawn(self, table: Table) -> xr.Dataset:
+        if self.summary != "mean":
+            dims = names.TRIAL, names.HALF, names.DRAW
+            return xr.Dataset({names.TOPIC_SAMPLE: (dims, unpaired.drawn_topics(table))})
         key, n = table.key(names.Purpose.BOOTSTRAP_TOPICS), table.sizes.size
         positions = bootstrap_samples(key, n, 0, table.trials)[:, 0]
         return xr.Dataset({names.TOPIC_SAMPLE: ((names.TRIAL, names.DRAW), positions)})

@@ -170,7 +170,7 @@ def test_fewer_metrics_or_gain_settings_give_the_same_numbers(
 
 def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
     random = np.random.default_rng(3)
-    scales = {"share": 1.0, "documents": 9.0, "cost": -2.5}
+    scales = {"share": 1.0, "documents": 1e6, "cost": -250.0}
     frames = {
         metric: pd.DataFrame(scale * random.uniform(size=(5, 9)))
         for metric, scale in scales.items()

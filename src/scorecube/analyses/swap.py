@@ -83,9 +83,12 @@ class Swap(TwoSamples):
     )
 
     def notes(self, table: Table) -> list[str]:
-        notes, width = super().notes(table), self.bin_width(table)
-        if width != NARROWEST:
-            notes.append(f"Bins of differences are {float(width):g} wide.")
+        notes = super().notes(table)
+        for cell, width in enumerate(self.bin_widths(table)):
+            if width != NARROWEST:
+                here = np.flatnonzero((table.cell_of == cell).any(axis=1))
+                metrics = ", ".join(table.metrics[metric] for metric in here)
+                notes.append(f"Bins of differences of {metrics} are {float(width):g} wide.")
         return notes
 
     def spread(self, table: Table, smallest: int) -> FloatArray:
@@ -95,24 +98,28 @@ class Swap(TwoSamples):
         spread = np.sort(np.ptp(table.units, axis=1), axis=-1)[:, -smallest:].mean(axis=-1)
         return np.asarray(spread * table.grid_units)
 
-    def bin_width(self, table: Table) -> Fraction:
-        """Return the width of bins: .01, or the least power of ten of which there are not many."""
-        width, largest = NARROWEST, float(self.spread(table.part_of or table, 1).max())
-        while largest / float(width) + 2 > MOST_BINS:
-            width *= 10
-        return width
+    def bin_widths(self, table: Table) -> list[Fraction]:
+        """Return the width of a cell's bins: .01 times the power of ten that keeps them few."""
+        widths = []
+        for largest in self.spread(table.part_of or table, 1):
+            width = NARROWEST
+            while float(largest) / float(width) + 2 > MOST_BINS:
+                width *= 10
+            widths.append(width)
+        return widths
 
     def n_bins(self, table: Table) -> int:
         """Return the number of bins: as stated, or for the largest difference of two samples."""
         if self.bins != "auto":
             return self.bins
         smallest = 1 if self.sampling == "replacement" else self.n_drawn(table)[0]
-        most = float(self.spread(table, smallest).max()) / float(self.bin_width(table))
+        widths = np.array([*map(float, self.bin_widths(table))])
+        most = float((self.spread(table, smallest) / widths).max())
         return min(max(2, int(most) + 2), MOST_BINS)
 
     def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         sizes, n_runs, whole = self.n_drawn(table), len(table.runs), table.part_of is None
-        n_bins, width = self.n_bins(table), float(self.bin_width(table))
+        n_bins, in_scores = self.n_bins(table), np.array([*map(float, self.bin_widths(table))])
         shape = len(table.scores), len(sizes)
         # Of a part of the topics no limits over trials are asked for, and all pairs share samples,
         # which has the same expectation.
@@ -124,7 +131,7 @@ class Swap(TwoSamples):
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros(shape, np.int64)
         distinct = np.zeros((len(sizes), 3), int)
         for s, size in enumerate(sizes):
-            widths = width * size / table.grid_units
+            widths = in_scores * size / table.grid_units
             for low, high in self.chunks(table, start, stop):
                 counted = np.zeros((shape[0], high - low, counts.shape[-1]), np.int32)
                 for pair, runs in sampled:
@@ -155,6 +162,11 @@ class Swap(TwoSamples):
         return make_result(self, table, totals)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        result, width = super().result(table, totals), self.bin_width(table)
-        lower = [float(k * width) for k in range(result.sizes[names.BIN])]
-        return result.assign_coords(lower=(names.BIN, lower))
+        result = super().result(table, totals)
+        lower = self.edges(table, result.sizes[names.BIN])[table.cell_of]
+        return result.assign_coords(lower=((names.METRIC, names.GAIN, names.BIN), lower))
+
+    def edges(self, table: Table, n_bins: int) -> FloatArray:
+        """Return the lower edges of bins, as they are written in decimals, float64 (cell, bin)."""
+        widths = self.bin_widths(table)
+        return np.array([[float(k * width) for k in range(n_bins)] for width in widths])

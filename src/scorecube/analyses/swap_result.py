@@ -131,10 +131,11 @@ def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> d
     Limits over topics are of the smooth curve, and hold the edge of a bin; `suffix` has none.
     """
     n_bins, required = curve.counts.shape[-1], curve.required
-    width, left_out = swap.bin_width(table), left_out if swap.required == "isotonic" else []
-    edges = np.array([float(k * width) for k in range(n_bins)])
+    left_out = left_out if swap.required == "isotonic" else []
+    edges = swap.edges(table, n_bins)[:, np.newaxis]
+    width, of_cell = edges[..., 1:2], np.arange(len(edges))[:, np.newaxis, np.newaxis]
     chosen = required.suffix if swap.required == "suffix" else required.isotonic
-    difference = np.where(chosen < 0, np.nan, edges[chosen])
+    difference = np.where(chosen < 0, np.nan, edges[of_cell, 0, chosen])
     at_least = np.cumsum(curve.counts[..., ::-1], axis=-1)[..., ::-1]
     reached = np.take_along_axis(at_least, np.maximum(chosen, 0), axis=-1) / at_least[..., :1]
     share = np.where(chosen < 0, np.nan, reached)
@@ -154,10 +155,12 @@ def of_levels(swap: Any, table: Table, curve: Curve, left_out: list[Curve]) -> d
     behind_limits = jackknife.limits(behind, np.array(others), "plain", 1 - 0.05 / n_pairs)
     return {
         "required_difference": difference,
-        "required_low": np.minimum(low * float(width), difference),
-        "required_high": np.clip(high * float(width), difference, np.maximum(most, difference)),
-        "required_suffix": np.where(required.suffix < 0, np.nan, edges[required.suffix]),
-        "required_difference_smooth": required.smooth * float(width),
+        "required_low": np.minimum(low * width, difference),
+        "required_high": np.clip(high * width, difference, np.maximum(most, difference)),
+        "required_suffix": np.where(
+            required.suffix < 0, np.nan, edges[of_cell, 0, required.suffix]
+        ),
+        "required_difference_smooth": required.smooth * width,
         "open_bin": (swap.bins != "auto") & (chosen == n_bins - 1),
         "share": share,
         "share_low": np.minimum(share_low, share),

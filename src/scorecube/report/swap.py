@@ -118,9 +118,11 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
     from scorecube.report.drawing import title_of
 
     result = first_sampling(result)
-    cells, lower = result.isel(gain=0, size=-1), result["lower"].values
+    cells = result.isel(gain=0, size=-1)
+    lower = cells["lower"].isel(metric=0).values
+    cells = cells.isel(metric=(cells["lower"] == lower).all(names.BIN))  # those on one scale
     axes = canvas.panel()
-    for k, label in enumerate(labels_of(result, names.METRIC)):
+    for k, label in enumerate(labels_of(cells, names.METRIC)):
         cell, style = cells.isel(metric=k), canvas.curve(k, 4.5, 1.4)
         # Markers of neighbours stand at different bins.
         style |= {"markevery": (k % 3, 3)} | ({"markerfacecolor": "none"} if k % 2 else {})

@@ -170,10 +170,10 @@ def result_of(analysis: Any, scores: Any) -> xr.Dataset:
 def test_bins_are_wider_by_powers_of_ten_where_there_would_be_too_many() -> None:
     usual = result_of(Swap(size=20), run_scores(1.0))
     percent = result_of(Swap(size=20), run_scores(100.0))
-    assert usual["lower"].values[:2].tolist() == [0.0, 0.01]
-    assert percent["lower"].values[:2].tolist() == [0.0, 1.0 / 10]
+    assert usual["lower"].values[0, 0, :2].tolist() == [0.0, 0.01]
+    assert percent["lower"].values[0, 0, :2].tolist() == [0.0, 1.0 / 10]
     high = result_of(Swap(size=20), run_scores(1e5))
-    assert high["lower"].values[:2].tolist() == [0.0, 100.0]
+    assert high["lower"].values[0, 0, :2].tolist() == [0.0, 100.0]
     by_ten = percent["count"].values.squeeze()
     by_ten = np.pad(by_ten, (0, -len(by_ten) % 10)).reshape(-1, 10).sum(axis=1)
     np.testing.assert_array_equal(by_ten, usual["count"].values.squeeze()[: len(by_ten)])

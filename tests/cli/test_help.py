@@ -27,10 +27,14 @@ def examples_of(command: Any) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_help_fits_the_width(scorecube: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize(("columns", "most"), [(80, 65), (100, 50)])
+def test_help_fits_a_screen(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, name: str, columns: int, most: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     lines = scorecube(*filter(None, [name]), "--help").succeeded().stdout.splitlines()
-    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines if len(line) > columns] == []
+    assert not name or len(lines) <= most
 
 
 @pytest.mark.parametrize("name", COMMANDS)

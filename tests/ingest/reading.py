@@ -20,7 +20,9 @@ def matrices_of(reading: Reading) -> Matrices:
     (array,) = reading.arrays.values()
     frames = array.squeeze("gain", drop=True).reset_coords(drop=True)
     return {
-        metric: frames.sel(metric=metric).to_pandas().rename_axis(index=None, columns=None)
+        metric: pd.DataFrame(frames.sel(metric=metric).to_pandas()).rename_axis(
+            index=None, columns=None
+        )
         for metric in array["metric"].values.tolist()
     }
 

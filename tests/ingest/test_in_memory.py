@@ -45,8 +45,11 @@ SHAPES: dict[str, Any] = {
     "exchanged, runs named": {"AP": FRAME.rename_axis(index="System").T},
     "exchanged, topics named": {"AP": FRAME.rename_axis(columns="QID").T},
     "objects": {"AP": FRAME.astype(object)},
-    "rows": NAMED.stack().rename("value").reset_index().assign(measure="map"),
-    "rows as of PyTerrier": NAMED.stack().rename("map").rename_axis(["name", "qid"]).reset_index(),
+    "rows": pd.Series(NAMED.stack()).rename("value").reset_index().assign(measure="map"),
+    "rows as of PyTerrier": pd.Series(NAMED.stack())
+    .rename("map")
+    .rename_axis(["name", "qid"])
+    .reset_index(),
     "array": ARRAY.expand_dims(metric=["AP"]).transpose("topic", "metric", "run"),
     "dataset of metrics": ARRAY.to_dataset(name="AP"),
     "dataset": ARRAY.expand_dims(metric=["AP"]).to_dataset(name="score"),
@@ -70,7 +73,8 @@ def test_records_of_ir_measures() -> None:
     cube = sc.cube_from_scores({run: tool.iter_calc(wanted, QRELS, RUNS[run]) for run in RUNS})
     names = {"AP", "map_cut_10", "nDCG@10", "P(rel=2)@5", "Recall@100"}
     assert {*cube["metric"].values.tolist()} == names
-    np.testing.assert_allclose(cube["score"].sel(metric="AP").values[0], [[7 / 12, 0.5], [1, 1]])
+    expected: list[list[float]] = [[7 / 12, 0.5], [1, 1]]
+    np.testing.assert_allclose(cube["score"].sel(metric="AP").values[0], expected)
     only = {run: list(tool.iter_calc([tool.NumRel], QRELS, RUNS[run])) for run in RUNS}
     assert sc.cube_from_scores(only)["metric"].values.tolist() == ["NumRel"]
 

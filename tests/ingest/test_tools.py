@@ -140,8 +140,8 @@ def output(layout: str, measures: list[str], start: float = 0.0) -> str:
         "ir_measures": "{t}\t{m}\t{v:.4f}\n",
     }
     if layout == "gdeval":
-        rows = {t: ",".join(f"{start + t + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
-        rows |= {"amean": rows[1]}
+        rows: dict[Any, str] = {t: ",".join(f"{start + t + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
+        rows = {**rows, "amean": rows[1]}
         return f"runid,topic,{','.join(measures)}\n" + "".join(f"me,{t},{row}\n" for t, row in rows.items())  # fmt: skip
     return "".join(lines[layout].format(t=t, m=m, v=start + t + k / 100) for t in (1, 2) for k, m in enumerate(measures))  # fmt: skip
 
@@ -213,7 +213,7 @@ def test_the_program_ir_measures(tmp_path: Path, options: list[str]) -> None:
     pytest.importorskip("ir_measures")
     qrels = written(tmp_path / "qrels", "".join(f"{t} 0 {d} {k}\n" for t in QRELS for d, k in QRELS[t].items()))  # fmt: skip
     run = written(tmp_path / "run", "".join(f"{t} Q0 {d} 1 {k} me\n" for t in RUN for d, k in RUN[t].items()))  # fmt: skip
-    command = [*(sys.executable, "-W", "ignore", "-m", "ir_measures"), qrels, run]
+    command: list[Any] = [*(sys.executable, "-W", "ignore", "-m", "ir_measures"), qrels, run]
     measures = ["AP", "nDCG@10", "P(rel=2)@5", "ERR@20", "R@100", "NumRel"]
     done = subprocess.run([*command, *measures, *options], capture_output=True, text=True, check=True)  # fmt: skip
     path = written(tmp_path / "good.tsv", done.stdout)

@@ -10,10 +10,17 @@ from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses.options import SHARED, Option
+from scorecube.analyses.options import SELECTION, SHARED, Option
 from scorecube.analyses.presets import Paper, preset_of
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
+
+SCORES, ADVANCED = "Which scores", "Advanced"
+"""Panels of the help, behind the options of a command."""
+PANELS = dict.fromkeys(("collection", *SELECTION), SCORES) | dict.fromkeys(
+    ("workers", "cluster", "scheduler", "dry_run"), ADVANCED
+)
+"""Shared option -> panel."""
 
 
 def flag(name: str, text: str, *others: str, **settings: Any) -> Any:
@@ -26,19 +33,22 @@ def argument(name: str, text: str, **settings: Any) -> Any:
     return typer.Argument(metavar=name, help=text, **settings)
 
 
-def parameter(option: Option) -> tuple[Any, Any]:
+def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
     """Return the annotated type and the default of a declared option, for typer.
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
+
+    option: Declaration.
+    panel: Title of its part of the help; None for the first.
     """
-    settings: dict[str, Any] = {"help": option.help}
+    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
     kind, default = option.scalar or str, cast("Any", option.default_text())
     if option.choices and option.scalar is str:
         kind = cast("Any", Literal)[tuple(option.choices)]
     elif option.choices:
-        settings["metavar"] = "|".join(option.choices) + ",..."
+        settings["metavar"] = "|".join(dict.fromkeys(option.choices)) + ",..."
     if option.scalar is bool:
         default = False  # the flag sets the opposite of the default
     elif option.scalar is not None:
@@ -79,7 +89,7 @@ def with_options(
             read = {key: value_of(option, values[key]) for key, option in declared.items()}
             command(**(values | read))
 
-        added = {name: parameter(option) for name, option in declared.items()}
+        added = {name: parameter(option, PANELS.get(name)) for name, option in declared.items()}
         return with_parameters(parsed, command, added)
 
     return decorate
@@ -124,7 +134,7 @@ def with_preset(
 
 
 def _shared(option: Option) -> Any:
-    return parameter(option)[0].__metadata__[0]
+    return parameter(option, PANELS.get(option.name))[0].__metadata__[0]
 
 
 StudyPath = Annotated[str, argument("STUDY", "Study: a directory, or s3://bucket/prefix.")]
@@ -133,7 +143,7 @@ Top = Annotated[
     Optional[int], flag("--top", "Rows to show, the first of each metric.", min=1, metavar="N")
 ]
 PAPERS = "Settings of sakai-2005, -2007, -2017 or sakai-shang-2016; options that are given win."
-As = Annotated[Optional[Paper], flag("--as", PAPERS, metavar="PAPER")]
+As = Annotated[Optional[Paper], flag("--as", PAPERS, rich_help_panel=ADVANCED, metavar="PAPER")]
 Text = Optional[str]
 File = Optional[Path]
 Table = Literal["text", "csv", "json", "markdown", "latex"]

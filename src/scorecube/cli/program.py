@@ -31,7 +31,8 @@ from scorecube.cli import (
     terminal,
 )
 from scorecube.cli.analysis_commands import analysis_command
-from scorecube.cli.options import flag, with_parameters
+from scorecube.cli.help import help_text
+from scorecube.cli.options import ADVANCED, flag, with_parameters
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
 from scorecube.workflow.plugins import load_plugins
@@ -97,6 +98,10 @@ class Command(TyperCommand):
         }
         return flags.get(argument) or FLAGS.get(argument) or default_flag(argument)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        formatter.write(help_text(self, ctx))
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors of the user are one message."""
         try:
@@ -113,7 +118,7 @@ def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
         terminal.be_quiet(quiet)
         command(**values)
 
-    hint = Annotated[bool, flag("--quiet", "Print errors only.")]
+    hint = Annotated[bool, flag("--quiet", "Print errors only.", rich_help_panel=ADVANCED)]
     return with_parameters(chosen, command, {"quiet": (hint, False)})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -175,6 +175,12 @@ def _of_ranx(scores: Any) -> Any:
     }
 
 
+@overload
+def cube_from_scores(
+    scores: Any, *, collections: Literal[True], **options: Any
+) -> dict[str, xr.Dataset]: ...
+@overload
+def cube_from_scores(scores: Any, **options: Any) -> xr.Dataset: ...
 def cube_from_scores(
     scores: Any,
     *,
@@ -186,7 +192,7 @@ def cube_from_scores(
     notify: Notify | None = None,
     collections: bool = False,
     **columns: str | None,
-) -> Any:
+) -> xr.Dataset | dict[str, xr.Dataset]:
     """Return a cube of per-topic scores.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def moved(kind: str, x: Row, y: Row, a: Row, b: Row) -> float:
 
 @pytest.mark.parametrize("kind", ["geo", "area"])
 @pytest.mark.parametrize("values", [(0, 1), (0, 1, 2, 5), range(100)], ids=len)
-def test_every_trial_in_plain_python(kind: str, values: range) -> None:
+def test_every_trial_in_plain_python(kind: Any, values: range) -> None:
     chance = np.random.default_rng(len(values))
     scores = chance.choice(np.array(values), (5, 13)) / 100
     scores[1], scores[2] = scores[0], 0.25

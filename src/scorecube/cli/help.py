@@ -1,0 +1,56 @@
+"""Help of a command on one screen: flags in one column, choices before the text."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from scorecube.cli.options import SCORES
+
+FIRST = "Options"
+WIDEST, LONGEST = 100, 8
+"""Columns of the help at most, and of the kind of value that stands behind a flag."""
+
+
+def help_text(command: Any, context: Any) -> str:
+    """Return the help of a command.
+
+    command: With the parameters of typer.
+    context: Of this command.
+    """
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    paragraphs = (" ".join(part.split()) for part in command.help.split("\n\n"))
+    lines = [f"Usage: {command.get_usage(context).removeprefix('Usage: ')}"]
+    for paragraph in paragraphs:
+        lines += ["", *textwrap.wrap(paragraph, width, break_long_words=False)]
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        panel = getattr(parameter, "rich_help_panel", None) or FIRST
+        panels.setdefault(panel, []).extend(_rows(parameter, context))
+    names = [name for rows in panels.values() for name, _ in rows]
+    indent = max(map(len, names)) + 2
+    for title in sorted(panels, key=[FIRST, SCORES, *panels].index):
+        lines += ["", f"{title}:"]
+        for name, text in panels[title]:
+            wrapped = textwrap.wrap(text, width - indent - 2, break_long_words=False)
+            lines.append(f"  {name:<{indent}}{wrapped[0]}")
+            lines += [f"  {'':<{indent}}{line}" for line in wrapped[1:]]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(parameter: Any, context: Any) -> Iterator[tuple[str, str]]:
+    """Yield the name of a parameter and its text; none for --help itself."""
+    record = parameter.get_help_record(context)
+    if record is None or parameter.name == "help":
+        return
+    name, text = record
+    kind = name.rpartition(" ")[2].strip("<>")
+    name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+    if kind in name or parameter.param_type_name == "argument":
+        yield name, text
+    elif len(kind) <= LONGEST and "|" not in kind:
+        yield f"{name} {kind}", text
+    else:
+        yield name, f"{kind}: {text}"

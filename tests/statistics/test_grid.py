@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorecube.errors import BadInput
-from scorecube.statistics.grid import MOST_TOPICS, UNITS, Grid, make_grid, tightest_range
+from scorecube.statistics.grid import (
+    MOST_TOPICS,
+    UNITS,
+    Grid,
+    check_differences,
+    check_range,
+    make_grid,
+    tightest_range,
+)
 
 EXACT = [Fraction(k, 10_000) for k in range(0, 10_001, 37)] + [
     Fraction(k, n) for n in (*range(1, 11), 12, 14, 15, 16, 20, 30) for k in range(n + 1)
@@ -38,10 +46,7 @@ def test_ranges_that_nobody_declared_are_tight_multiples_of_a_power_of_ten(
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20))
 def test_no_difference_exceeds_the_units_of_the_range(scores: list[float]) -> None:
-    try:
-        grid = make_grid(np.array(scores))
-    except BadInput:
-        return
+    grid = make_grid(np.array(scores))
     units = grid.to_units(np.array(scores))
     assert np.ptp(units) <= UNITS
     moved = np.abs(grid.low + units * grid.unit - np.array(scores))
@@ -51,10 +56,10 @@ def test_no_difference_exceeds_the_units_of_the_range(scores: list[float]) -> No
 @pytest.mark.parametrize("scores", [[0.5, 1.1], [-0.1, 0.5]])
 def test_scores_outside_a_declared_range_are_refused(scores: list[float]) -> None:
     with pytest.raises(BadInput, match="0 to 1"):
-        make_grid(np.array(scores), (0.0, 1.0))
+        check_range(np.array(scores), 0.0, 1.0)
 
 
 def test_scores_too_close_for_the_grid_are_refused_and_equal_ones_are_not() -> None:
-    with pytest.raises(BadInput, match="rescale"):
-        make_grid(np.array([0.5, 0.500001]), (0.0, 1.0))
-    assert make_grid(np.array([0.5, 0.5]), (0.0, 1.0)).unit == 1 / UNITS
+    with pytest.raises(BadInput, match="too little of the range"):
+        check_differences(np.array([[0.5], [0.500001]]), (0.0, 1.0))
+    check_differences(np.array([[0.5], [0.5]]), (0.0, 1.0))

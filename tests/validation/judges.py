@@ -113,9 +113,9 @@ def corrected_coverage(labelled: int) -> Measure:
             for h, f, mean in zip(*sample.scores, sample.means[0], strict=True):
                 further = {"corrected mean": f[labelled:], "labels alone": f[:0]}
                 for name, rest in further.items():
-                    found = corrected_mean(h[:labelled], f[:labelled], rest, (0.0, 1.0), CONFIDENCE)
-                    held[name].append(covers(found.low, found.high, mean))
-                    widths[name].append(found.high - found.low)
+                    _, low, high = corrected_mean(h[:labelled], f[:labelled], rest, (0.0, 1.0), CONFIDENCE)  # fmt: skip
+                    held[name].append(covers(low, high, mean))
+                    widths[name].append(high - low)
             rows.append(
                 {name: np.mean(values) for name, values in held.items()}
                 | {f"{name}, width": np.mean(values) for name, values in widths.items()}

@@ -224,7 +224,7 @@ def corrections(judged: Judged, sizes: Sequence[int]) -> Values:
             further = [] if judged.further is None else [judged.further.values[cell, run]]
             rest, ends = np.concatenate([f[others], *further]), truth.ranges[cell]
             mean = corrected_mean(h[labelled], f[labelled], rest, ends, jackknife.CONFIDENCE)
-            found[cell, k, run] = mean[:3]
+            found[cell, k, run] = mean
     names = ("corrected", "corrected_low", "corrected_high")
     return dict(zip(names, np.moveaxis(found, -1, 0), strict=True))
 

@@ -26,13 +26,7 @@ def null_error(n_runs: int) -> float:
 
 @cache
 def discordant_shares(n_runs: int) -> NDArray[np.float64]:
-    """Return the share of all orders of runs with 0, 1, 2, ... discordant pairs.
-
-    Examples
-    --------
-    >>> (discordant_shares(4) * 24).round().tolist()
-    [1.0, 3.0, 5.0, 6.0, 5.0, 3.0, 1.0]
-    """
+    """Return the share of all orders of runs with 0, 1, 2, ... discordant pairs."""
     shares = np.ones(1)
     for n_before in range(1, n_runs):
         # A further run is put at any place, before 0 to all of the others.
@@ -56,11 +50,6 @@ def label_coefficients(counts: Any) -> FloatArray:
 
     counts: Integers (..., level of the first, level of the second): documents.
     Returns coefficients: float64 (..., coefficient); NaN where all labels are one level, or none.
-
-    Examples
-    --------
-    >>> label_coefficients([[20, 5], [10, 15]]).round(4).tolist()
-    [0.4, 0.4, 0.4]
     """
     tables = np.asarray(counts, np.float64)
     total, both = tables.sum(axis=(-2, -1)), tables + tables.swapaxes(-2, -1)

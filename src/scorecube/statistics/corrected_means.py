@@ -12,8 +12,6 @@ References: Angelopoulos et al. 2023, "Prediction-powered inference", Science; A
     and Zrnic 2023, "PPI++"; Cochran 1977, "Sampling techniques", section 12.6 (double sampling).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,19 +23,12 @@ LEAST_LABELLED = 4
 """Fewest topics that the truth is known of for an interval with a judge."""
 
 
-class CorrectedMean(NamedTuple):
-    """A mean with limits, and lambda: 0 for a judge whose labelled scores do not vary."""
-
-    mean: float
-    low: float
-    high: float
-    slope: float
-
-
 def corrected_mean(
     truth: FloatArray, judge: FloatArray, further: FloatArray, ends: Range | None, confidence: float
-) -> CorrectedMean:
-    """Return the corrected mean of a system; NaN for too few labelled topics.
+) -> tuple[float, float, float]:
+    """Return the corrected mean of a system with limits; NaN for too few labelled topics.
+
+    Lambda is 0 for a judge whose labelled scores do not vary.
 
     truth, judge: float64 (labelled topic,): scores under both sets.
     further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
@@ -49,9 +40,9 @@ def corrected_mean(
     every, m = np.concatenate([judge, further]), len(truth)
     if not len(further) and m > 1:
         alone = [Sample(1.0, truth, np.ones(m))]
-        return CorrectedMean(float(truth.mean()), *mean_limits(alone, ends, confidence), 0.0)
+        return float(truth.mean()), *mean_limits(alone, ends, confidence)
     if m < LEAST_LABELLED:
-        return CorrectedMean(*[np.nan] * 4)
+        return np.nan, np.nan, np.nan
     low, high = (-np.inf, np.inf) if ends is None else ends
     width = float(np.ptp(truth)) or 1.0 if ends is None else high - low
     from_mean, away = judge - judge.mean(), float(every.mean() - judge.mean())
@@ -69,4 +60,4 @@ def corrected_mean(
     mean = found.mean + slope * away
     error = np.sqrt(residual * (1 / n_rest + of_slope) + of_judge)
     half = float(stdtrit(m - 2, (1 + confidence) / 2) * error)
-    return CorrectedMean(mean, max(mean - half, low), min(mean + half, high), slope)
+    return mean, max(mean - half, low), min(mean + half, high)

@@ -25,7 +25,7 @@ EQUAL = 1e-9
 ROUNDING = 2.0**-40
 """Relative difference of the same score, computed in two ways."""
 LEAST_SPREAD = 100
-"""Fewest units between the least and the greatest score that are not all equal."""
+"""Fewest units by which runs that are not equal differ somewhere."""
 
 
 class Grid(NamedTuple):
@@ -45,19 +45,8 @@ class Grid(NamedTuple):
 
 
 def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
-    """Return the grid of scores; BadInput outside the range, or too close to each other for it.
-
-    declared: Least and greatest score that there can be; None if unknown.
-    """
-    grid = Grid(*(declared or tightest_range(scores)))
-    check_range(scores, *grid)
-    spread = float(np.nanmax(scores) - np.nanmin(scores))
-    if 0 < spread < LEAST_SPREAD * grid.unit:
-        raise BadInput(
-            f"scores differ by up to {spread:.3g}, which is too little of the range {grid.low:g} "
-            f"to {grid.high:g}; rescale them or declare a narrower range"
-        )
-    return grid
+    """Return the grid of scores, of the range that is declared or of the tightest one."""
+    return Grid(*(declared or tightest_range(scores)))
 
 
 def tightest_range(scores: FloatArray) -> Range:

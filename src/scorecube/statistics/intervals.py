@@ -104,12 +104,6 @@ def mean_limits(
     more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
 
     ends: Least and greatest score that there can be; None if unknown.
-
-    Examples
-    --------
-    >>> ones = Sample(1.0, np.array([1.0] * 19 + [0.0]), np.ones(20))
-    >>> [round(limit, 3) for limit in mean_limits([ones], (0.0, 1.0), 0.95)]
-    [0.778, 1.0]
     """
     found, (low, high) = estimate(samples), ends or (-np.inf, np.inf)
     t = found.t(confidence)

@@ -77,9 +77,7 @@ def _over_all_signs(differences: Array) -> Array:
 
 
 def adjusted(p: Array, method: str) -> Array:
-    """Return p-values (test,) adjusted by none, holm or bh; NaN do not count."""
-    if method == "none":
-        return p
+    """Return p-values (test,) adjusted by holm or bh; NaN do not count."""
     tested = np.flatnonzero(~np.isnan(p))
     order, left = tested[np.argsort(p[tested])], np.arange(len(tested), 0, -1)
     if method == "holm":

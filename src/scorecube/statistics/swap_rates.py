@@ -99,11 +99,7 @@ def _fitted(count: IntArray, rate: FloatArray) -> FloatArray:
 
 
 def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatArray:
-    """Return where fitted curves reach the accepted rates, in bin widths, NaN for nowhere.
-
-    A curve is linear between the middle of a required bin and that of the last filled bin below;
-    where no bin below has a higher rate, the lower edge is required.
-    """
+    """Return where curves between middles of filled bins reach rates, in bin widths, or NaN."""
     filled = np.where(np.isnan(fitted), -1, np.arange(fitted.shape[-1]))
     above = np.maximum(bins, 1)
     below = np.take_along_axis(np.maximum.accumulate(filled, axis=-1), above - 1, axis=-1)
@@ -115,9 +111,9 @@ def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> Float
 
 
 def rate_limits(
-    count: IntArray, events: IntArray, trials: IntArray, confidence: float = 0.95
+    count: IntArray, events: IntArray, trials: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return limits of events / count: Wilson's, by the effective number of comparisons.
+    """Return 95 % limits of events / count: Wilson's, by the effective number of comparisons.
 
     That is the number of independent comparisons whose rate would vary as that of the batches, at
     most all; at most the number of trials where few batches have an event, or none without one.
@@ -129,7 +125,7 @@ def rate_limits(
     from scipy.special import stdtrit
 
     n_batches, total, sum_events = len(count), count.sum(axis=0), events.sum(axis=0)
-    z = stdtrit(n_batches - 1, (1 + confidence) / 2)
+    z = stdtrit(n_batches - 1, 0.975)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = sum_events / total
         errors = ((events - rate * count) ** 2).sum(axis=0) * n_batches / (n_batches - 1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scorecube.analyses.judges import Judges as Judges
     from scorecube.analyses.leaderboard import Board as Board
     from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
-    from scorecube.analyses.paired import Paired as Paired
+    from scorecube.analyses.pairs import Paired as Paired
     from scorecube.analyses.rank_sets import rank_sets as rank_sets
     from scorecube.analyses.reliability import Reliability as Reliability
     from scorecube.analyses.resampling import Bootstrap as Bootstrap

@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     path: ``module:Class``.
     summary: First line of the docstring of the class.
     references: Keys of the papers whose method it is, in ``data/references.bib``.
-    quantities: Module that declares what a result holds, ``VARIABLES``.
+    quantities: ``module`` or ``module:NAME`` that declares what a result holds (``VARIABLES``).
     """
 
     name: str
@@ -40,7 +40,7 @@ leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
 board leaderboard:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
-swap swap:Swap swap_result voorhees2002 sakai2005 sakai2007
+swap swap:Swap swap voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
 stability two_samples:Stability two_samples buckley2000
     Stability method: how often does a topic sample contradict most samples?
@@ -52,7 +52,7 @@ tukey resampling:Tukey pairs carterette2012
     Randomised Tukey HSD test, which controls the family-wise error rate.
 maxt resampling:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
-paired paired:Paired paired smucker2007
+paired pairs:Paired pairs:OF_TESTS smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
@@ -102,8 +102,9 @@ def load(name: str) -> type[Analysis]:
 
 def variables(name: str) -> tuple[Variable, ...]:
     """Return what the results of an analysis hold; nothing where that is not declared."""
-    module = _ENTRIES[name].quantities if name in _ENTRIES else ""
-    return getattr(import_module(module), "VARIABLES", ()) if module else ()
+    quantities = _ENTRIES[name].quantities if name in _ENTRIES else ""
+    module, _, attribute = quantities.partition(":")
+    return getattr(import_module(module), attribute or "VARIABLES", ()) if module else ()
 
 
 def register(analysis: type[Analysis]) -> None:

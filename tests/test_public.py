@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +14,6 @@ import xarray as xr
 import scorecube as sc
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="module")

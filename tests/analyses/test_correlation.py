@@ -15,7 +15,6 @@ from scipy.stats import kendalltau, spearmanr
 
 from scorecube import Correlation
 from scorecube.analyses.table import make_table
-from scorecube.errors import BadPlan
 from scorecube.report.results import table
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
@@ -120,11 +119,6 @@ def test_gain_settings_are_compared_with_the_first() -> None:
     ]
     # nDCG does not change when all gains are multiplied; Q does.
     assert rows.set_index(["metric", "gain"]).loc[("nDCG@10", "30:20:10"), "tau"] == 1.0
-
-
-def test_one_metric_with_one_gain_setting_is_refused(cube: xr.Dataset) -> None:
-    with pytest.raises(BadPlan, match="nothing to correlate"):
-        analyse(cube.isel(metric=[0]), Correlation())
 
 
 def test_two_runs_have_no_correlation() -> None:

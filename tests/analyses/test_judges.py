@@ -16,7 +16,6 @@ import scorecube as sc
 from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import random_groups
 from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.statistics.agreement import label_coefficients
@@ -189,20 +188,6 @@ def test_topics_without_any_score_count_as_not_judged() -> None:
 
 
 # Refusals
-
-
-def test_refusals() -> None:
-    cube = judged(a=simulate_cube(n_runs=12, seed=2))
-    with pytest.raises(BadPlan, match="the sets of the cube are nist"):
-        analyse(cube, sc.Judges(truth="other"))
-    with pytest.raises(BadPlan, match="name several sets of judgements"):
-        analyse(simulate_cube(n_runs=4), sc.Judges())
-    with pytest.raises(BadPlan, match="name a truth and a judge"):
-        judgement_sets({"nist": simulate_cube(n_runs=4)})
-    hole = simulate_cube(n_runs=12, seed=2)
-    hole["score"].values[0, 0, 0, 0] = np.nan
-    with pytest.raises(BadPlan, match="scores of nist or a are missing"):
-        analyse(judged(a=hole), SMALL)
 
 
 # Files

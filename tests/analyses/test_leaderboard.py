@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,15 +16,12 @@ import scorecube as sc
 from scorecube import names
 from scorecube.analyses.plan import make_plan
 from scorecube.collection.many_collections import join_collections
-from scorecube.errors import BadName, BadPlan
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.intervals import Sample, mean_limits
 from tests.oracles import step_down
 from tests.oracles.step_down import adjusted, groups
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
 
 TRIALS, SEED, FEW = 199, 4, 8
 SIZES = {"code": 14, "news": 9, "web": 26}
@@ -192,22 +188,6 @@ def test_standardised_scores_and_ranks(how: Any) -> None:
     np.testing.assert_allclose(result["mean"].values, means.values, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("analysis", "cube"),
-    [
-        (sc.Leaderboard(baseline="x"), cube_of(scores_of("web"))),
-        (sc.Leaderboard(), cube_of(scores_of("web")[:1])),
-        (sc.Board(weights=("x=1",)), joined()),
-        (sc.Board(weights=("web=-1",)), joined()),
-        (sc.Board(weights=("web",)), joined()),
-        (sc.Board(baseline="x"), joined()),
-    ],
-)
-def test_what_cannot_be_computed_is_refused(analysis: Any, cube: xr.Dataset) -> None:
-    with pytest.raises((BadPlan, BadName)):
-        sc.analyse(cube, analysis, trials=10, seed=1)
-
-
 def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() -> None:
     web, news = cube_of(scores_of("web")), cube_of(scores_of("news")[:4])
     board = join_collections({"web": web, "news": news})
@@ -218,34 +198,6 @@ def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() ->
         join_collections({"web": web, "news": cube_of(scores_of("news")[:2], runs=["x", "y"])})
     with pytest.raises(BadPlan, match="no metric in common"):
         join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
-    """Return a study of three collections; code lacks the run g, and has a missing score."""
-    path = tmp_path / "boards.zarr"
-    opened = sc.open_study(path, mode="a")
-    for name in SIZES:
-        scores, runs = scores_of(name), RUNS
-        if name == "code":
-            scores, runs = scores[:6].copy(), RUNS[:6]
-            scores[0, 3] = np.nan
-        opened.add(name, cube=cube_of(scores, runs=runs))
-    return path
-
-
-def test_a_board_of_a_study(study: Path, tmp_path: Path, scorecube: Cli) -> None:
-    refused = scorecube("board", study, "--seed", 1)
-    assert refused.status == 1
-    assert "scores are missing" in refused.stderr
-    how = ["--missing", "drop", "--weights", "web=2", "--seed", "1", "--trials", "300"]
-    command = ("board", study, *how)
-    done = scorecube(*command).succeeded()
-    assert "left out, as code lacks them (run): g" in done.stderr
-    assert "mean over 3 collections" in " ".join(done.stdout.split())
-    assert "already there" in scorecube(*command).succeeded().stderr
-    scorecube("figure", study, "board", "--out", tmp_path / "board.svg").succeeded()
-    assert (tmp_path / "board.svg").stat().st_size > 1000
 
 
 # Max-T tests

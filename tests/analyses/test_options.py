@@ -4,67 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import pytest
 import typer
 
 import scorecube as sc
 from scorecube.analyses import registry
-from scorecube.analyses.options import SELECTION, Option, option_field, options_of
+from scorecube.analyses.options import Option, options_of
 from scorecube.cli.program import app
-from scorecube.collection.selection import select
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadPlan
 from scorecube.workflow.sweep_file import read_sweep
-from tests.reference_pages import option_table, options_page
 
 EVERY = [
     pytest.param(name, option, id=f"{name}-{option.name}")
     for name in registry.names()
     for option in options_of(registry.load(name)).values()
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Graded(sc.Stability):
-    """Stability method with grades."""
-
-    name: ClassVar[str] = "graded"
-
-    grade: Literal["fine", "coarse"] = option_field("fine", "How fine it is.")
-    digits: tuple[int, ...] | None = option_field(
-        None, "Decimal places.", none="all", flag="--digits-shown"
-    )
-
-
-@pytest.fixture
-def graded(monkeypatch: pytest.MonkeyPatch) -> type[Graded]:
-    """Return an analysis from outside the package that is registered during a test."""
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
-    monkeypatch.setattr(registry, "_CLASSES", {})
-    registry.register(Graded)
-    return Graded
-
-
-def test_a_declared_option_is_everywhere(graded: type[Graded], tmp_path: Path) -> None:
-    program: Any = typer.main.get_command(app)
-    found = {parameter.name: parameter for parameter in program.build("graded").params}
-    grade = found["grade"]
-    assert (grade.opts, grade.default, grade.help) == (["--grade"], "fine", "How fine it is.")
-    assert (found["digits"].opts, found["digits"].default) == (["--digits-shown"], "all")
-    assert option_table(graded)[-2]["values"] == "fine, coarse"
-    path, table = tmp_path / "sweep.toml", '[[analysis]]\nname = "graded"\n'
-    path.write_text(f'{table}grade = "coarse"\ndigits = "3,1"\nsize = "5,15"\n')
-    right = Graded(grade="coarse", digits=(3, 1), size=(5, 15))
-    assert read_sweep(path).entries[0].analysis == right
-    path.write_text(f'{table}grade = "corse"\n')
-    with pytest.raises(BadInput, match=r"\(graded\): grade"):
-        read_sweep(path)
-    with pytest.raises(BadPlan, match="grade: expected one of fine, coarse; found 'co") as caught:
-        Graded(grade="corse")  # type: ignore[arg-type]
-    assert caught.value.option == "grade"
 
 
 @pytest.mark.parametrize(("name", "option"), EVERY)
@@ -81,10 +38,6 @@ def test_names_and_summaries_are_those_of_the_classes(name: str) -> None:
     assert (kind.name, getattr(sc, entry.class_name)) == (name, kind)
     assert (kind.__doc__ or "").splitlines()[0] == entry.summary
     assert entry.class_name in sc.__all__
-
-
-def test_the_shared_selection_is_that_of_select() -> None:
-    assert set(SELECTION) == set(select.__annotations__) - {"cube", "return"}
 
 
 @pytest.mark.parametrize(
@@ -124,12 +77,6 @@ def test_commands_and_sweep_files_make_the_record(
     path = tmp_path / "sweep.toml"
     path.write_text(f'[[analysis]]\nname = "{name}"\n{line}\n')
     assert read_sweep(path).entries[0].analysis == analysis
-
-
-def test_option_tables_name_every_flag() -> None:
-    text = options_page()
-    assert all(f"## {name}" in text for name in registry.names())
-    assert "| `topic_sizes` `--topics` |" in text
 
 
 NAN = float("nan")

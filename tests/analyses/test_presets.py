@@ -9,20 +9,12 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
-from scorecube.analyses.presets import PRESETS, preset_of
 from scorecube.errors import BadPlan
 from scorecube.report.papers import TABLES
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli
 
 GAINS = ["3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1"]
-CASES = [
-    (paper, name)
-    for paper, presets in PRESETS.items()
-    for name in presets
-    if name in registry.names()
-]
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +22,6 @@ def cube() -> xr.Dataset:
     rankings = simulate_rankings(n_runs=6, n_teams=3, seed=7)
     cube = sc.evaluate(rankings, ["AP", "Q", "P+", "O", "RR"], [*GAINS, "3:1:1"])
     return sc.with_rankings(cube, rankings)
-
-
-@pytest.mark.parametrize(("paper", "name"), CASES)
-def test_each_is_a_record_with_options_that_differ_from_the_defaults(paper: str, name: str) -> None:
-    preset, kind = preset_of(paper, name), registry.load(name)
-    options = kind(**preset.options).options()
-    differing = {key for key, value in options.items() if value != kind().options()[key]}
-    assert {*preset.options} == differing
-    assert (preset.trials is not None) == kind.resamples
 
 
 def test_an_analysis_as_in_a_paper_is_the_one_with_its_options(cube: xr.Dataset) -> None:

@@ -1,8 +1,7 @@
 """The protocol of analyses: any cut of blocks, groups of topics left out, tables with trials and seed."""
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +11,11 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.jackknife import limits
 from scorecube.analyses.plan import PreparedPlan, make_plan
-from scorecube.analyses.protocol import Analysis, Concat, Max, Part, Sum, Totals, totals_of
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.protocol import totals_of
+from scorecube.analyses.table import make_table
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.schema import Variable
-from scorecube.execute.executor import Executor
-from scorecube.execute.run import Combined, Compute, combine, run
-from scorecube.kernels.random.philox import stream_key
-from scorecube.names import Purpose
+from scorecube.execute.run import Combined, Compute, combine
 from scorecube.testing import simulate_cube, simulate_rankings
 
 
@@ -34,57 +29,6 @@ def random_cube(n_runs: int, n_topics: int, seed: int) -> xr.Dataset:
         "topic": [f"t{k:03}" for k in range(n_topics)],
     }
     return as_cube(xr.DataArray(scores, coords, ("metric", "gain", "run", "topic")))
-
-
-VARIABLES = (
-    Variable("total", ("metric", "gain", "run"), "i", "1", "sum over trials", "count"),
-    Variable(
-        "left_out", ("metric", "gain", "group"), "i", "1", "the same without a group", "count"
-    ),
-    Variable("highest", ("metric", "gain"), "i", "1", "largest score that is drawn", "count"),
-    Variable("drawn", ("metric", "gain", "trial"), "f", "1", "score of the first run", "estimate"),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawn(Analysis):
-    """Draws a topic in each trial."""
-
-    name: ClassVar[str] = "drawn"
-    jackknife: ClassVar[bool] = True
-
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        words = np.random.Philox(key=table.key(Purpose.SWAP_TOPICS)).random_raw(table.trials)
-        topic = words[start:stop] % np.uint64(table.sizes.size)
-        scores = table.units[..., topic.astype(int)]
-        highest = scores.max(axis=(1, 2), initial=0).astype(np.int64)
-        return {
-            "total": Sum(scores.sum(axis=2).astype(np.int64)),
-            "highest": Max(highest),
-            "drawn": Concat(scores[:, 0]),
-        }
-
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        left_out = np.stack([each["total"][:, 0] for each in totals.left_out], axis=-1)
-        return table.dataset(VARIABLES, {**totals, "left_out": left_out})
-
-
-@pytest.mark.parametrize("block", [1, 7, 64, None])
-@pytest.mark.parametrize("workers", [1, 2])
-def test_any_cut_of_blocks_gives_the_same_bits(block: int | None, workers: int) -> None:
-    cube = random_cube(n_runs=4, n_topics=23, seed=3)
-    plan = make_plan(cube, Drawn(), trials=50, seed=7)
-    result = run(plan, executor=Executor(workers=workers), block_units=block)
-    table = make_table(cube)
-    words = np.random.Philox(key=stream_key(7, Purpose.SWAP_TOPICS))
-    topics = (words.random_raw(50) % np.uint64(23)).astype(int)
-    expected = table.units[..., topics]
-    np.testing.assert_array_equal(result["drawn"].values, expected[:, 0][table.cell_of])
-    np.testing.assert_array_equal(result["total"].values, expected.sum(axis=2)[table.cell_of])
-    np.testing.assert_array_equal(
-        result["highest"].values, expected.max(axis=(1, 2))[table.cell_of]
-    )
-    assert result["left_out"].shape == (2, 1, 10)
 
 
 def subject(name: str) -> xr.Dataset:

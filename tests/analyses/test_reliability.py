@@ -13,9 +13,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.table import make_table
-from scorecube.errors import BadPlan
 from scorecube.statistics.variance import coefficient, components, mean_squares
-from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import reliability as oracle
 
@@ -142,12 +140,3 @@ def test_negative_components_are_zero_and_said() -> None:
     assert np.isnan(value["erho2_low"])
     assert sc.table(result, "topics")["n_topics"].isna().all()
     assert "count as 0" in result.attrs["notes"][0]
-
-
-def test_one_run_and_missing_scores_are_refused() -> None:
-    with pytest.raises(BadPlan, match="at least two"):
-        analyse(cube_of(np.array([[0.1, 0.2, 0.3]])), sc.Reliability())
-    cube = simulate_cube(n_runs=6)
-    cube["score"][0, 0, 0, 0] = np.nan
-    with pytest.raises(BadPlan, match="missing"):
-        analyse(cube, sc.Reliability())

@@ -6,7 +6,7 @@ import csv
 import itertools
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +20,6 @@ from scorecube.errors import natural_key
 from scorecube.testing import simulate_cube
 from tests.analyses.test_correlation import ranked_apart
 from tests.oracles.teams import preferred_ranks, read_qrels, read_run
-
-if TYPE_CHECKING:
-    pass
 
 Row = dict[str, Any]
 GAINS = ("3:2:1", "1:1:1", "10:5:1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +14,6 @@ from scorecube.collection.rankings import with_rankings
 from scorecube.report.drawing import drawn
 from scorecube.report.teams import leave_out_panels
 from scorecube.testing import simulate_rankings
-
-if TYPE_CHECKING:
-    pass
 
 GAINS = ["3:2:1", "1:1:1"]
 

@@ -134,36 +134,10 @@ def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
         sc.analyse(cube.assign(level_at_rank=lowered), Teams(), trials=2)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"leave": (5,)}, "at most 4"),
-        ({"topic_sizes": (51,)}, "at most 50"),
-        ({"pool_depth": 0}, "at least 1"),
-    ],
-)
-def test_impossible_options_are_refused(
-    cube: xr.Dataset, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(BadPlan, match=message):
-        sc.analyse(cube, Teams(**options), trials=2)
-    with pytest.raises(BadPlan, match=message):
-        sc.samples(cube, Teams(**options), trials=2)
-
-
 def made(trials: int, seed: int, **options: Any) -> xr.Dataset:
     rankings = simulate_rankings(n_runs=16, n_teams=8, depth=30, seed=3)
     cube = sc.with_rankings(sc.evaluate(rankings, ["AP", "nDCG@10"], ["3:2:1"]), rankings)
     return sc.analyse(cube, Teams(**options), trials=trials, seed=seed)
-
-
-def test_the_share_of_judgements_that_are_thrown_away_is_said() -> None:
-    rankings = simulate_rankings(n_runs=16, n_teams=8, depth=30, seed=3)
-    cube = sc.with_rankings(sc.evaluate(rankings, ["AP"]), rankings)
-    unpooled = int(build_pools(rankings, 5).unpooled.sum())
-    judged = int((rankings["level_of_document"] >= 0).sum())
-    notes = Teams(pool_depth=5, keep_unpooled=False).table(cube).notes
-    assert any(f"{unpooled / judged:.0%} of the judgements" in note for note in notes)
 
 
 def pooled(depths: dict[str, int], n_topics: int = 10, length: int = 30) -> xr.Dataset:

@@ -59,17 +59,3 @@ def test_more_trials_extend(scorecube: Cli, study: Path, tmp_path: Path) -> None
     scorecube("teams", copy, *how, "--trials", 9).succeeded()
     repeated = sc.open_study(copy)["small"].result("teams")
     xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())
-
-
-def test_runs_without_teams_are_teams_and_one_team_is_refused(
-    scorecube: Cli, tmp_path: Path, files: Files
-) -> None:
-    words = ["--runs", files.runs, "--qrels", files.qrels, "--metrics", "AP"]
-    scorecube("evaluate", tmp_path / "s", "--name", "x", *words).succeeded()
-    scorecube("teams", tmp_path / "s", "--seed", 1, "--trials", 2).succeeded()
-    result = sc.open_study(tmp_path / "s")["x"].result("teams")
-    assert result.attrs["n_teams"] == 6
-    (tmp_path / "one.csv").write_text("run,team\n" + "".join(f"run{k},only\n" for k in range(6)))
-    words += ["--teams", tmp_path / "one.csv"]
-    scorecube("evaluate", tmp_path / "t", "--name", "x", *words).succeeded()
-    assert scorecube("teams", tmp_path / "t", "--seed", 1).status == 1

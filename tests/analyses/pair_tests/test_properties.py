@@ -6,33 +6,22 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scorecube import Bootstrap, Leaderboard, MaxT, Paired, Randomisation, Tukey
 from scorecube.analyses import resampling
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
-from tests.cluster.lab import LOCAL, open_client
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-TRIALS = 120
 TESTS: tuple[Any, ...] = (
     *(Bootstrap(alphas=(0.3, 0.01)), Randomisation(), Tukey(), MaxT(), Leaderboard()),
     Paired(tests=("t", "sign", "unpaired")),
-)
-EVERY_TEST = pytest.mark.parametrize(
-    "test", TESTS, ids=lambda test: f"{test.name}{TESTS.index(test)}"
 )
 SCRIPT = "from tests.analyses.pair_tests.test_properties import print_digests; print_digests()"
 
@@ -46,37 +35,11 @@ def cube() -> xr.Dataset:
     return made
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with open_client(LOCAL, None, 2) as opened:
-        assert opened is not None
-        yield opened
-
-
 def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
     """Compare everything but the provenance, bit for bit."""
     xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
     for name, array in expected.drop_vars("groups", errors="ignore").data_vars.items():
         assert result[name].values.tobytes() == array.values.tobytes(), name
-
-
-@EVERY_TEST
-@settings(max_examples=8)
-@given(block_units=st.integers(1, 130), workers=st.integers(1, 3))
-def test_blocks_and_threads_are_free_choices(
-    cube: xr.Dataset, test: Any, block_units: int, workers: int
-) -> None:
-    expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1, block_units=10_000)
-    result = analyse(cube, test, trials=TRIALS, seed=9, workers=workers, block_units=block_units)
-    assert_same(result, expected)
-    assert result.attrs["digest"] == expected.attrs["digest"]
-
-
-@pytest.mark.process
-@EVERY_TEST
-def test_a_cluster_gives_the_same(client: Client, cube: xr.Dataset, test: Any) -> None:
-    expected = analyse(cube, test, trials=TRIALS, seed=9, workers=1)
-    assert_same(analyse(cube, test, trials=TRIALS, seed=9, client=client, block_units=8), expected)
 
 
 @pytest.mark.parametrize("tile", [1, 8, 9, 31])

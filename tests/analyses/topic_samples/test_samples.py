@@ -51,18 +51,6 @@ def test_every_sampling_and_size_is_that_of_its_own_run(cube: xr.Dataset, analys
         np.testing.assert_array_equal(drawn.sel(sampling=sampling).isel(draw=slice(size)), own)
 
 
-@pytest.mark.parametrize("sampling", ["disjoint", "replacement"])
-def test_sizes_of_samples_of_each_pair_are_those_of_their_own_runs(
-    cube: xr.Dataset, sampling: Any
-) -> None:
-    swap = paper_swap(sampling=sampling, share="none", size=(3, 10))
-    several = sc.analyse(cube, swap, trials=20, seed=8, workers=1, block_units=7)
-    for size in (3, 10):
-        one = paper_swap(sampling=sampling, share="none", size=size)
-        alone = sc.analyse(cube, one, trials=20, seed=8, workers=1)
-        xr.testing.assert_identical(several.sel(size=[size]).drop_attrs(), alone.drop_attrs())
-
-
 @pytest.mark.parametrize(("sampling", "size"), [*zip(SAMPLINGS, (3, 7, 3), strict=True)])
 def test_default_size(sampling: Any, size: int) -> None:
     cube = opposed(7, 3)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations, permutations, product
-from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from scorecube import Swap
-from scorecube.errors import BadPlan
 from scorecube.workflow.api import analyse
 from tests.analyses.topic_samples.test_swap_oracle import make_cube, paper_swap
 from tests.given_samples import analyse_given
@@ -117,23 +115,3 @@ def test_a_rate_equal_to_the_accepted_one_is_accepted() -> None:
     trials = [((0,), (1,))] + [((0,), (2,))] * 9
     result = replay(cube, paper_swap(size=1, confidence=(0.9, 0.91)), trials)
     np.testing.assert_array_equal(result["required_difference"], [0.05, np.nan])
-
-
-@pytest.mark.parametrize(
-    ("n", "options", "parts"),
-    [
-        (5, {"size": 3}, ("disjoint samples of 3 topics need 6", "only 5", "size=2 or less")),
-        (6, {"size": 4}, ("need 8", "only 6")),
-        (5, {"sampling": "independent", "size": 6}, ("6 topics", "only 5")),
-        (1, {"size": 1}, ("2 topics", "1 topic")),
-        (5, {"sampling": "bootstrap"}, ("'bootstrap'", "disjoint, replacement, independent")),
-        (5, {"rule": "s2"}, ("'s2'", "s0, s1")),
-    ],
-)
-def test_impossible_options_are_refused(
-    n: int, options: dict[str, Any], parts: tuple[str, ...]
-) -> None:
-    with pytest.raises(BadPlan) as refusal:
-        analyse(opposed(n, 1), paper_swap(**options), trials=3, seed=0, workers=1)
-    for part in parts:
-        assert part in str(refusal.value)

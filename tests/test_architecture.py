@@ -276,12 +276,5 @@ def test_circles_are_found(tmp_path: Path) -> None:
     assert "circle" in problem
 
 
-def test_types_may_be_imported_for_the_reader(tmp_path: Path) -> None:
-    (tmp_path / "workflow").mkdir()
-    text = "if TYPE_CHECKING:\n    from distributed import Client"
-    (tmp_path / "workflow" / "a.py").write_text(text, encoding="utf-8")
-    assert problems_of(files_in(tmp_path)) == []
-
-
 def test_the_lock_holds_no_addresses() -> None:
     assert "://" not in (REPO / "requirements.lock").read_text(encoding="utf-8")

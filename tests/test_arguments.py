@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import ir_measures
-import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
 import scorecube as sc
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.selection import select
 from scorecube.errors import ScorecubeError
 from scorecube.testing import simulate_cube, simulate_rankings
 
@@ -38,34 +36,6 @@ def test_analyse_refuses_other_types(cube: xr.Dataset, arguments: dict[str, Any]
     called: dict[str, Any] = {"cube": cube, "analysis": sc.Swap(), "trials": 5, "seed": 1}
     with pytest.raises(ScorecubeError, match=f"^(the )?{next(iter(arguments))}"):
         sc.analyse(**(called | arguments))
-
-
-@pytest.mark.parametrize("value", ["AP", 5, None, {"AP": 1}, [5], []])
-@pytest.mark.parametrize("argument", ["metrics", "gains", "runs", "topics"])
-def test_what_is_no_list_of_texts_is_refused(
-    cube: xr.Dataset, rankings: xr.Dataset, argument: str, value: Any
-) -> None:
-    if argument in ("metrics", "gains"):
-        called: dict[str, Any] = {"metrics": ["AP"], "gains": ["3:2:1"]} | {argument: value}
-        with pytest.raises(ScorecubeError):
-            sc.evaluate(rankings, **called)
-    if value is not None:
-        with pytest.raises(ScorecubeError):
-            select(cube, **{argument: value})
-
-
-@pytest.mark.parametrize("value", [1.5, "3", 0, -1])
-def test_select_refuses_other_numbers_of_runs(cube: xr.Dataset, value: Any) -> None:
-    with pytest.raises(ScorecubeError, match=r"^top_runs: expected a whole number of at least 1"):
-        select(cube, top_runs=value)
-
-
-def test_arrays_and_tuples_of_labels_are_lists(cube: xr.Dataset) -> None:
-    expected = select(cube, runs=cube["run"].values.tolist()[:2])
-    xr.testing.assert_identical(select(cube, runs=cube["run"].values[:2]), expected)  # type: ignore[arg-type]
-    xr.testing.assert_identical(
-        select(cube, runs=tuple(np.array(cube["run"].values[:2], str))), expected
-    )
 
 
 EQUAL = (

@@ -133,33 +133,6 @@ def test_wrong_usage_exits_with_2(refused: Refused, words: str) -> None:
     refused(words, "", status=2)
 
 
-def spoil(path: Path, line: int, text: str) -> None:
-    lines = path.read_text().splitlines()
-    lines[line - 1] = text
-    path.write_text("\n".join(lines) + "\n")
-
-
-def test_a_document_twice_in_a_topic(refused: Refused, places: dict[str, str]) -> None:
-    run = Path(places["RUNS"]) / "run3.txt"
-    lines = run.read_text().splitlines()
-    spoil(run, 9, lines[2])
-    refused(EVALUATE, f"{run}:9: document '{lines[2].split()[2]}' stands twice in topic 001")
-
-
-@pytest.mark.parametrize(
-    ("qrels", "named"),
-    [
-        ("901 0 d01 1\n902 0 d01 1\n", "QRELS: judges none of the topics of the 6 runs"),
-        ("001 0 d01 0\n002 0 d01 0\n", "no topic has a relevant document"),
-    ],
-)
-def test_judgements_of_nothing(
-    refused: Refused, places: dict[str, str], qrels: str, named: str
-) -> None:
-    Path(places["QRELS"]).write_text(qrels)
-    refused(EVALUATE, named)
-
-
 def test_other_runs_or_judgements_for_an_existing_collection(
     refused: Refused, places: dict[str, str]
 ) -> None:

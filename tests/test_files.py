@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,25 +124,3 @@ def test_devices_and_open_files_are_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(BadOutput, match="is a device or a pipe"):
         write_file(pipe, "x")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
-
-
-@pytest.mark.parametrize("name", ["absent/x", "file/x", "x\0y", "y" * 300])
-def test_paths_that_cannot_be_written(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadOutput, match=r"there is no folder|cannot be written: "):
-        write_file(tmp_path / name, "x")
-    assert below(tmp_path) == {"file": b""}
-
-
-def test_permissions_are_those_of_any_new_file_or_of_the_file_that_is_replaced(
-    tmp_path: Path,
-) -> None:
-    code = (
-        "import os, sys; os.umask(0o027)\nfrom scorecube.files import *\n"
-        "write_file(sys.argv[1] + '/new', 'x'); write_file(sys.argv[1] + '/old', 'x')"
-    )
-    (tmp_path / "old").write_text("")
-    (tmp_path / "old").chmod(0o604)
-    subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
-    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("new", "old")}
-    assert modes == {"new": 0o640, "old": 0o604}

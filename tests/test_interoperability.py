@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,28 +19,6 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 TABLE_NAMES = [(analysis, table) for analysis in view_names() for table in view_of(analysis).tables]
-ODD = ['a,"b"', "c&d_e%f#g$h", "x^2~y", "p\\q{r}", "<s>", "t|u", "größe"]
-"""Names of runs that formats might stumble over."""
-
-
-@pytest.fixture(scope="module")
-def odd_study(tmp_path_factory: pytest.TempPathFactory, scorecube: Cli) -> Path:
-    """A study whose runs have odd names, and one missing score."""
-    folder = tmp_path_factory.mktemp("odd")
-    scores = np.random.default_rng(5).uniform(0, 1, (6, len(ODD))).round(3)
-    frame = pd.DataFrame(
-        scores, columns=ODD, index=pd.Index([f"0{k}" for k in range(6)], name="topic")
-    )
-    frame.to_csv(folder / "ap.csv")
-    scorecube(
-        "import", folder / "study.zarr", "--name", "odd", "--metric", "AP", folder / "ap.csv"
-    ).succeeded()
-    frame.iloc[2, 1] = np.nan
-    frame.to_csv(folder / "gaps.csv")
-    scorecube(
-        "import", folder / "study.zarr", "--name", "gaps", "--metric", "AP", folder / "gaps.csv"
-    ).succeeded()
-    return folder / "study.zarr"
 
 
 def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
@@ -103,50 +80,3 @@ def test_csv_and_json_tell_pandas_the_same(
             np.testing.assert_allclose(
                 frame[column].astype(float), np.array(values, dtype=float), rtol=1e-14, atol=0
             )
-
-
-def tables_in_latex(scorecube: Cli, analysed_study: Path, odd_study: Path) -> list[str]:
-    asked = [(analysed_study, *each) for each in TABLE_NAMES] + [(odd_study, "scores", "means")]
-    return [
-        scorecube("show", study, analysis, "--table", table, "--format", "latex").succeeded().stdout
-        for study, analysis, table in asked
-    ]
-
-
-def without_escapes(text: str) -> str:
-    """Return a text without the marks and escapes of LaTeX that tables and captions have."""
-    plain = re.sub(r"\\textsuperscript\{\\d?dag\}", "", text)
-    plain = re.sub(r"\\textbf\{([^{}]*)\}", r"\1", plain)
-    plain = re.sub(r"\\(?:text\w+|[\^~])\{\}|\\[_%&#${}]", "", plain)
-    return re.sub(r"\{([\[\]*-])\}", r"\1", plain).replace("$-$", "-")
-
-
-@pytest.mark.slow
-def test_latex_tables_are_well_formed(
-    scorecube: Cli, analysed_study: Path, odd_study: Path
-) -> None:
-    for text in tables_in_latex(scorecube, analysed_study, odd_study):
-        lines = text.rstrip().splitlines()
-        if len(lines) == 6:  # without rows there is nothing to say of them
-            lines = [r"\begin{table}", r"\centering", r"\caption{}", *lines, r"\end{table}"]
-        begin, centred, above, first, *body, last, end = lines
-        assert (begin, centred, end) == (r"\begin{table}", r"\centering", r"\end{table}")
-        caption = re.fullmatch(r"\\caption\{(.*)\}", above)
-        assert caption is not None
-        cited = re.sub(r"\\cite\{[\w,]+\}", "", caption[1])
-        assert not re.search(r"[\\_%#&${}^~<>]", without_escapes(cited)), cited
-        spec = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\} % \\usepackage\{booktabs\}", first)
-        assert spec is not None
-        assert last == r"\end{tabular}"
-        assert [line for line in body if not line.endswith(r"\\")] == [
-            r"\toprule",
-            r"\midrule",
-            r"\bottomrule",
-        ]
-        assert (body[0], body[2], body[-1]) == (r"\toprule", r"\midrule", r"\bottomrule")
-        for line in body:
-            if not line.endswith(r" \\"):
-                continue
-            row = line.removesuffix(r" \\")
-            assert len(re.findall(r"(?<!\\)&", row)) == len(spec[1]) - 1
-            assert not re.search(r"[\\_%#${}^~<>]", without_escapes(row)), row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +29,6 @@ def test_variances_go_into_topic_set_size_and_widths(cube: xr.Dataset) -> None:
     assert sc.wcw(found, 50)["width"].dims == ("metric", "gain")
     with pytest.raises(BadPlan, match=r"variances\(cube\)"):
         sc.topic_set_size(cube, min_diff=0.1)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda cube: sc.analyse(cube, sc.Bootstrap(), trials=20, seed=1)["p_value"].values,
-        lambda cube: cube.scorecube.swap(size=20, trials=20, seed=1)["swap_rate"].values,
-        lambda cube: sc.select(cube, top_runs=2)["score"].values,
-        lambda cube: sc.variances(cube)["variance"].values,
-        lambda cube: sc.standardise(cube)["score"].values,
-        lambda cube: sc.table(cube, "means")["mean"].to_numpy(),
-        lambda cube: sc.topic_set_size(sc.variances(cube), 0.1)["topics"].values,
-    ],
-)
-def test_one_metric_or_gain_setting_without_its_dim(
-    cube: xr.Dataset, call: Callable[[xr.Dataset], Any]
-) -> None:
-    whole = call(cube.sel(metric=["AP"]))
-    for part in (cube.sel(metric="AP"), cube.sel(metric="AP").isel(gain=0)):
-        np.testing.assert_array_equal(call(part), whole)
 
 
 def test_one_metric_in_a_study_and_in_figures(cube: xr.Dataset, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.errors import BadPlan
 from tests.conftest import Cli
 
 SIZES = (3, 1, 6, 2, 5, 4, 4, 1)
@@ -55,19 +54,6 @@ def group_scores(scores: Any, groups: list[str]) -> Any:
     return mean + len(names) / len(groups) * (np.array(sums) - np.array(sizes) * mean)
 
 
-@pytest.mark.parametrize("sizes", [SIZES, (4,) * 6])
-def test_means_and_standard_errors_are_cluster_robust(sizes: tuple[int, ...]) -> None:
-    cube = grouped(sizes)
-    board = sc.analyse(cube, sc.Leaderboard(), trials=200, seed=1)
-    labels = list(map(str, cube["topic_group"].values))
-    for place in np.ndindex(2, 1, 5):
-        mean, error = cluster_robust(cube["score"].values[place].tolist(), labels)
-        assert board["mean"].values[place] == pytest.approx(mean, rel=1e-12)
-        assert group_scores(cube["score"].values[place], labels).std(ddof=1) == pytest.approx(
-            error * math.sqrt(len(sizes)), rel=1e-12
-        )
-
-
 def test_p_values_are_those_of_the_cluster_robust_t_test() -> None:
     cube = grouped()
     found = sc.analyse(cube, sc.Paired(tests=("t",)))["p_value"].isel(metric=0, gain=0, test=0)
@@ -101,30 +87,6 @@ def test_equal_groups_are_analysed_as_their_means() -> None:
         for name, array in ours.data_vars.items():
             if array.dtype.kind in "fiu":
                 np.testing.assert_allclose(array.values, theirs[name].values, rtol=1e-9, atol=1e-12)
-
-
-def test_groups_are_part_of_the_plan_and_said() -> None:
-    cube = grouped()
-    board = sc.analyse(cube, sc.Leaderboard(), trials=50, seed=1)
-    alone = sc.analyse(cube.drop_vars("topic_group"), sc.Leaderboard(), trials=50, seed=1)
-    assert board.attrs["digest"] != alone.attrs["digest"]
-    assert any("in 8 groups" in each for each in board.attrs["warnings"])
-    assert not any("groups" in each for each in alone.attrs["warnings"])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda cube: cube.where(cube["topic"] != "t03"), "scores are missing"),
-        (
-            lambda cube: cube.assign_coords(topic_group=("topic", ["g"] * 26)),
-            "2 topics of each collection",
-        ),
-    ],
-)
-def test_what_is_refused(change: Any, message: str) -> None:
-    with pytest.raises(BadPlan, match=message):
-        sc.analyse(change(grouped()), sc.MaxT(), trials=20, seed=1)
 
 
 def test_design_and_variances_count_groups() -> None:

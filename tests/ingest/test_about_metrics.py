@@ -52,38 +52,6 @@ def test_direction_is_declared_and_stored(matrix: Path, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("analysis", "same", "negated"),
-    [
-        (sc.Leaderboard(baseline="b"), "rank rank_low rank_high group_first p_baseline better worse", "mean difference"),
-        (sc.Correlation(), "tau", ""),
-        (sc.MaxT(), "p_value", "mean"),
-    ],
-    ids=["leaderboard", "correlate", "maxt"],
-)  # fmt: skip
-def test_analyses_follow_the_direction(analysis: Any, same: str, negated: str) -> None:
-    other = cubes(seed=2)[1].assign_coords(metric=["utility"])
-    first, second = (
-        xr.concat([each.drop_vars(names.HIGHER_IS_BETTER, errors="ignore"), other], "metric")
-        for each in cubes()
-    )
-    first = first.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False, True])})
-    lower, higher = (sc.analyse(each, analysis, trials=300) for each in (first, second))
-    for name in same.split():
-        np.testing.assert_array_equal(lower[name], higher[name])
-    for name in negated.split():
-        np.testing.assert_allclose(lower[name][0], -higher[name][0])
-
-
-def test_a_table_marks_who_is_better_than_the_baseline() -> None:
-    lower, _ = cubes()
-    frame = sc.table(sc.analyse(lower, sc.Leaderboard(baseline="b")), "matrix")
-    assert frame["run"].tolist()[0] == "a"
-    assert str(frame.set_index("run")["last_rel"]["a"]).endswith("†")
-    assert str(frame.set_index("run")["last_rel"]["d"]).endswith("‡")
-    assert sc.select(lower, top_runs=2).run.values.tolist() in (["a", "b"], ["a", "c"])
-
-
 def test_gates_and_boards_follow_the_direction() -> None:
     lower, higher = cubes()
     for cube, verdict in ((lower, "pass"), (higher.assign(score=-higher.score), "fail")):
@@ -105,19 +73,6 @@ def test_a_board_refuses_a_metric_with_two_ranges_unless_it_is_standardised() ->
             assert np.isfinite(sc.analyse(joined, sc.Board(standardise=how), trials=99)["mean"]).all()  # fmt: skip
     same = sc.analyse(join_collections({"x": one, "y": one}), sc.Board(), trials=99)
     assert (same["mean_high"] <= 1).all()
-
-
-def test_known_metrics_are_named_where_they_are_not_declared(matrix: Path) -> None:
-    said: list[str] = []
-    assert sc.import_scores([matrix], notify=said.append).score.values.max() == 9
-    (line,) = said
-    assert "last_rel: smaller values seem to be better" in line
-    assert line.endswith("declare it as lower is better")
-
-
-def test_a_metric_that_is_not_there_is_refused(matrix: Path) -> None:
-    with pytest.raises(BadPlan, match="NoShow is not among the metrics last_rel"):
-        sc.import_scores([matrix], lower_is_better=["NoShow"])
 
 
 def test_ranges_are_declared_and_limits_stay_within(tmp_path: Path, scorecube: Any) -> None:

@@ -181,21 +181,6 @@ def test_dialects_are_told_apart_and_mean_the_same(tmp_path: Path, name: str) ->
     assert levels_of(sc.read_rankings(write(tmp_path / "run", RANKED), path)) == [[[3, 0], [2, 1]]]
 
 
-@pytest.mark.parametrize("order", ["score", "file", "rank"])
-def test_documents_that_stand_twice_are_refused(tmp_path: Path, order: str) -> None:
-    run = RUN + b"401 Q0 d1 4 9 tag\n"
-    with pytest.raises(BadInput, match="run:5: document 'd1' stands twice in topic 401"):
-        read(tmp_path, run, order=order)
-
-
-@pytest.mark.parametrize("rank", ["first", "inf", "nan", "1_0"])
-def test_ranks_must_be_numbers_where_they_count(tmp_path: Path, rank: str) -> None:
-    run = RUN + f"402 Q0 d2 {rank} 0 tag\n".encode()
-    with pytest.raises(BadInput, match=rf"/bad\.run:5: rank '{rank}' is not a"):
-        read(tmp_path, run, order="rank")
-    assert read(tmp_path, run)["n_retrieved"].values.tolist() == [[3, 2]]
-
-
 def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
     for name in ("r1", "r2", "r3"):
         write(tmp_path / "runs" / name, RUN.replace(b"tag", name.encode()))
@@ -288,15 +273,6 @@ def test_ranks_of_frames_are_those_that_files_may_have() -> None:
         sc.read_rankings(runs, JUDGED, order="rank")
 
 
-def test_levels_in_memory_are_those_that_files_may_have() -> None:
-    judged = {"1": {"a": "L2", "b": "1", "c": 0.0, "d": -1}}
-    found = sc.read_rankings(RUNS, judged)["level_of_document"].values[0]
-    assert [int(level) for level in found if level >= 0] == [2, 1, 0]
-    twice = [SimpleNamespace(query_id="1", doc_id="a", relevance=1) for _ in range(2)]
-    with pytest.raises(BadInput, match="qrels:2: document 'a' is judged twice in topic 1"):
-        sc.read_rankings(RUNS, twice)
-
-
 @pytest.mark.parametrize(
     ("runs", "qrels"),
     [
@@ -317,15 +293,3 @@ def test_levels_in_memory_are_those_that_files_may_have() -> None:
 def test_other_objects_are_refused(runs: Any, qrels: Any) -> None:
     with pytest.raises(BadInput):
         sc.read_rankings(runs, qrels)
-
-
-def test_measures_of_ir_measures_name_metrics_wherever_names_do() -> None:
-    tool = pytest.importorskip("ir_measures")
-    cube = sc.evaluate(sc.read_rankings(RUNS, JUDGED), ["AP", "nDCG@10", "P@5"])
-    chosen = sc.select(cube, metrics=[tool.nDCG @ 10, tool.AP], top_runs=1, by=tool.P @ 5)
-    assert chosen["metric"].values.tolist() == ["nDCG@10", "AP"]
-    frame = pd.DataFrame([[0.5, 0.25]], index=["r"], columns=["1", "2"])
-    names = sc.cube_from_scores({tool.R @ 10: frame, tool.AP @ 10: frame})["metric"]
-    assert names.values.tolist() == ["Recall@10", "map_cut_10"]
-    result = sc.analyse(cube, sc.Bootstrap(), trials=20, seed=1)
-    assert sc.figure(result, metrics=[tool.AP]).axes

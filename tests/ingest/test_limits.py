@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -22,7 +21,7 @@ from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest import files
-from scorecube.ingest.files import HIGHEST_RATIO, UNCHECKED, read_bytes
+from scorecube.ingest.files import UNCHECKED, read_bytes
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
@@ -71,21 +70,6 @@ def test_a_file_may_be_as_long_as_the_limit(
         monkeypatch.setattr(files, "LARGEST", 999)
         with pytest.raises(BadInput, match=r"more than 999 bytes|more than 100 times"):
             read_bytes(path)
-
-
-def test_well_compressed_files_within_the_limits_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "UNCHECKED", 10 * MEBIBYTE)
-    path = tmp_path / "blanks.gz"
-    path.write_bytes(bomb(10 * MEBIBYTE))
-    assert read_bytes(path, may_be_empty=True) == b" " * (10 * MEBIBYTE)
-    path.write_bytes(bomb(11 * MEBIBYTE))
-    with pytest.raises(BadInput, match=f"more than {HIGHEST_RATIO} times its size"):
-        read_bytes(path)
-    chance = np.random.default_rng(1).bytes(MEBIBYTE).hex().encode()
-    path.write_bytes(gzip.compress(chance * 6))
-    assert len(read_bytes(path)) == 12 * MEBIBYTE
 
 
 PEAK = """
@@ -157,13 +141,6 @@ def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float)
     for variable in result.data_vars:
         if result[variable].dtype.kind == "f":
             assert not np.isinf(result[variable].values).any(), variable
-
-
-@pytest.mark.parametrize("value", [1.01 * LARGEST_SCORE, -1e308, 0.99 * SMALLEST_MAXIMUM])
-def test_scores_out_of_range_are_refused(value: float) -> None:
-    frame = pd.DataFrame([[0.0, value], [0.0, -value]], list("ab"), ["1", "2"])
-    with pytest.raises(BadInput, match="from 1e-12 to 1e"):
-        cube_from_scores({"AP": frame})
 
 
 @pytest.mark.parametrize("gains", ["1e308:1:1", "1e10:1:1", "1:1:1e-10", "1:5e-324:0"])

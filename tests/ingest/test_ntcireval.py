@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -129,77 +128,3 @@ def test_judgements_by_topic(tmp_path: Path, files: dict[str, str | bytes], by: 
     assert rankings["topic"].values.tolist() == ["1", "2"]
     assert rankings["n_judged"].values.tolist() == [[1, 4, 3, 3], [0, 1, 0, 0]]
     assert rankings["level_at_rank"].values.tolist() == [[[2], [-1]]]
-
-
-def test_one_rel_file_and_one_list(tmp_path: Path) -> None:
-    write(tmp_path / "me", {"sample.rel": SAMPLE_REL, "sample.res": SAMPLE_RES})
-    found = cells(tmp_path / "me" / "sample.res", tmp_path / "me" / "sample.rel", ["Q"])
-    assert found == {"me": [[pytest.approx(0.0967, abs=5e-5)]]}
-
-
-def test_other_files_of_these_names_are_read(tmp_path: Path) -> None:
-    """Judgements of all topics, and run files as Terrier calls them."""
-    runs = {"runs/BM25_0.res": "1 Q0 a 0 9.5 BM25\n", "runs/TF_1.res": "1 Q0 b 0 9.5 TF\n"}
-    write(tmp_path, {"all.rel": "1 a L2\n2 a L1\n", "trec.rel": "1 0 a 2\n2 0 a 1\n", **runs})
-    for name in ("all.rel", "trec.rel"):
-        rankings = read_rankings(tmp_path / "runs", tmp_path / name)
-        assert rankings["topic"].values.tolist() == ["1", "2"]
-        assert rankings["run"].values.tolist() == ["BM25", "TF"]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_same_as_pyntcireval(tmp_path: Path, seed: int) -> None:
-    """Its label and compute commands on the files of random topics."""
-    commands = pytest.importorskip("pyNTCIREVAL.main")
-    testing = pytest.importorskip("click.testing")
-    generator = np.random.default_rng(seed)
-    folder, expected = tmp_path / "eval", {}
-    for topic in ("1", "2", "3"):
-        levels = generator.integers(0, 4, 15)
-        levels[0] = 3
-        rel = "".join(f"d{k} L{level}\n" for k, level in enumerate(levels))
-        ranked = generator.permutation(25)[: generator.integers(1, 25)]
-        res, lab = folder / topic / f"{topic}.me.res", tmp_path / "lab" / topic / f"{topic}.me.lab"
-        write(
-            folder,
-            {
-                f"{topic}/{topic}.rel": rel,
-                f"{topic}/{topic}.me.res": "".join(f"d{k}\n" for k in ranked),
-            },
-        )
-        options = ["-r", str(folder / topic / f"{topic}.rel")]
-        labelled = testing.CliRunner().invoke(commands.cli, ["label", *options, str(res)]).output
-        write(tmp_path, {str(lab.relative_to(tmp_path)): labelled})
-        options += ["-g", "1:2:3", "--cutoffs", "10", str(lab)]
-        printed = testing.CliRunner().invoke(commands.cli, ["compute", *options]).output
-        expected[topic] = dict(re.findall(r"(\S+)=\s+([\d.]+)\n", printed))
-    names = {
-        "AP": "AP",
-        "QMeasure": "Q",
-        "PPlusMeasure": "P+",
-        "ERR": "ERR",
-        "MSnDCG@0010": "nDCG@10",
-        "nERR@0010": "nERR@10",
-    }
-    values = [[float(found[theirs]) for found in expected.values()] for theirs in names]
-    found = cells(folder, folder, list(names.values()))["me"]
-    np.testing.assert_allclose(found, values, atol=5.1e-5)
-
-
-@pytest.mark.parametrize(
-    ("files", "text"),
-    [
-        ({"runs/me.res": "a\n"}, "runs/me.res: the name does not identify topic and run"),
-        ({"runs/1.me.res": "a\n", "1/1.me.res": "a\n"}, "runs/1.me.res: a second list of topic 1"),
-        ({"runs/.hidden": "a\n"}, "runs: found no run files"),
-        ({"runs/x": "1 Q0 a 1 1 me\n", "qrels": "", "rel/1.rel": "a L1\n", "rel/1/1.rel": "a L1\n"},
-         "rel/1.rel: a second file of topic 1"),
-        ({"runs/x": "1 Q0 a 1 1 me\n", "rel/x": "a L1\n"}, "rel: no .rel files in this folder"),
-    ],
-    ids=["no topic", "two lists", "nothing", "two judgements", "no judgements"],
-)  # fmt: skip
-def test_bad_folders_are_refused(tmp_path: Path, files: dict[str, str], text: str) -> None:
-    write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", **files})
-    qrels = tmp_path / ("rel" if (tmp_path / "rel").exists() else "qrels")
-    with pytest.raises(BadInput, match=re.escape(f"{tmp_path}/{text}")):
-        read_rankings([tmp_path / "1", tmp_path / "runs"][-1 - ("1/1.me.res" in files) :], qrels)

@@ -97,22 +97,6 @@ def files_below(folder: Path) -> list[str]:
     )
 
 
-def test_scores_come_with_their_source_and_licence(tmp_path: Path, toy: Path) -> None:
-    cube = fetch("toy")
-    assert dict(cube.sizes) == {"metric": 2, "gain": 1, "run": 2, "topic": 3}
-    assert cube["score"].sel(metric="AP", gain="auto", run="b").values.tolist() == [
-        0.2,
-        0.4,
-        0.0007,
-    ]
-    assert cube["score"].sel(metric="RR", gain="auto", run="a").values.tolist() == [1.0, 0.0, 0.25]
-    assert cube.attrs == {
-        "source": f"someone/scores @ {COMMIT}",
-        "licence": "Toy 1.0 (https://example.org/toy). Smile.",
-        "cite": "Someone, 2020",
-    }
-
-
 def test_a_second_call_asks_for_nothing_and_a_damaged_file_is_fetched_again(
     tmp_path: Path, toy: Path, served: Served
 ) -> None:

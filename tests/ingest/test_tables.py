@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import json
 import math
 import re
@@ -20,10 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.measure_names import metric_of_file
+from scorecube.errors import BadInput
 from scorecube.workflow.api import import_scores
-from tests.ingest.reading import read_matrix, read_scores
+from tests.ingest.reading import read_matrix
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -110,12 +108,6 @@ def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, hea
         assert f"--{role}-column" in refused([path], layout="long", **{f"{role}_column": "none"}).message()  # fmt: skip
 
 
-@pytest.mark.parametrize("header", ["model,model,item,acc", "model,item,acc,acc", "model,item,map,AP", "model,item,notes"])  # fmt: skip
-def test_columns_that_are_no_scores_of_one_metric_are_refused(tmp_path: Path, header: str) -> None:
-    path = written(tmp_path / "s.csv", f"{header}\na,b{',0' * (header.count(',') - 1)}\n".replace("notes\na,b,0", "notes\na,b,c"))  # fmt: skip
-    refused([path], layout="long")
-
-
 TYPED = [
     {"model": f"m{m}", "item": item, "benchmark": name, "seed": seed, "correct": bool((m + item + seed) % 3), "f1": (m * 7 + item * 3 + seed) / 11, "tokens": m + item}
     for name in ("gsm8k", "arc") for m in range(3) for seed in ((1, 2) if m == 1 else (1,)) for item in range(4)
@@ -191,16 +183,6 @@ def test_long_tables_come_back_bit_by_bit(
         assert float(cube.sel(run=run, topic=topic, metric=metric).item()) == value
 
 
-def test_quotes_blanks_and_irregular_lines_are_read_as_csv_does(tmp_path: Path) -> None:
-    lines = ["a,1,0.5", "b, 1,0.25", "", '"a",2,1', '"b","2",0', "a,3,.5", '"b",3,"0.75"']
-    for some in itertools.islice(itertools.permutations(lines, 5), 0, None, 41):
-        text = "model,item,acc\n" + "\n".join(some)
-        cube = import_scores(written(tmp_path / "whole.csv", text))
-        rows = [row for row in csv.reader(some, skipinitialspace=True) if row]
-        found = {(run, topic): cube["score"].sel(run=run, topic=topic).item() for run, topic, _ in rows}  # fmt: skip
-        assert found == {(run, topic): float(value) for run, topic, value in rows}
-
-
 def test_problems_of_a_file_are_said_at_once(tmp_path: Path) -> None:
     def places(text: str) -> list[str]:
         error = refused(written(tmp_path / "a.csv", f"model,item,acc,f1\n{text}"))
@@ -231,27 +213,6 @@ def test_metrics_are_named_by_column_file_or_option(tmp_path: Path) -> None:
     assert "there are AP, map_cut_10" in str(refused([long], metric="Q"))
 
 
-ITEMS = "model,item,benchmark,accuracy,score\na,1,x,1,0.25\na,2,x,0,0.5\nb,1,x,1,0.75\nb,2,x,1,.125\n"  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("metric", "expected", "unread"),
-    [
-        ("accuracy", [1, 0, 1, 1], "score"),
-        ("score", [0.25, 0.5, 0.75, 0.125], "accuracy"),
-        ("Accuracy", [1, 0, 1, 1], "score"),
-        ("F1", [0.25, 0.5, 0.75, 0.125], "accuracy"),
-    ],
-)
-def test_the_named_column_is_read_and_others_are_named(
-    tmp_path: Path, metric: str, expected: list[float], unread: str
-) -> None:
-    noted: list[str] = []
-    cube = import_scores(written(tmp_path / "s.csv", ITEMS), metric=metric, notify=noted.append)
-    assert cube.score.sel(metric=metric).values.ravel().tolist() == expected
-    assert noted[1:] == [f"not read: {unread}"]
-
-
 def test_gain_settings_become_an_axis(tmp_path: Path) -> None:
     rows = "a,1,Q,1:1,0.5\na,1,Q,2:1,0.25\na,1,AP,,0.75\nb,1,Q,1:1,0\nb,1,Q,2:1,1\nb,1,AP,,1\n"
     path = written(tmp_path / "scores.csv", f"run,topic,metric,gain,score\n{rows}")
@@ -262,15 +223,6 @@ def test_gain_settings_become_an_axis(tmp_path: Path) -> None:
     assert cube["score"].values[..., 0].tolist() == [[[0.5, 0], [0.25, 1]], [[0.75, 1], [0.75, 1]]]
     both = written(tmp_path / "both.csv", path.read_text() + "a,1,Q,,1\n")
     assert "scores of Q both with a gain setting and without" in str(refused([both]))
-
-
-def test_metrics_of_one_collection_are_not_those_of_another(tmp_path: Path) -> None:
-    text = "model,task,item,em,f1\na,math,1,True,\na,qa,1,,0.5\nb,qa,1,,0.25\n"
-    noted: list[str] = []
-    cubes = import_scores(written(tmp_path / "s.csv", text), collections=True, notify=noted.append)
-    found = {name: cube["metric"].values.tolist() for name, cube in cubes.items()}
-    assert found == {"math": ["em"], "qa": ["f1"]}
-    assert noted[1:] == ["no score of f1 in math", "no score of em in qa"]
 
 
 def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path: Path) -> None:
@@ -292,11 +244,6 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     outcome = scorecube("import", tmp_path / "other.zarr", path, *only).succeeded()
     assert "not read: benchmark, correct, tokens" in outcome.stderr
     assert list(sc.open_study(tmp_path / "other.zarr")) == ["test"]
-
-
-def test_columns_are_chosen_for_tables_only(tmp_path: Path) -> None:
-    with pytest.raises(BadPlan, match="run_column='a' is about tables"):
-        import_scores(written(tmp_path / "ap.csv", "topic,a\n1,0.5\n"), run_column="a")
 
 
 # Repetitions and groups
@@ -404,15 +351,6 @@ def test_missing_cells_are_missing_numbers(tmp_path: Path, cell: str) -> None:
     assert int(frame.isna().to_numpy().sum()) == 1
 
 
-def test_files_name_their_metric() -> None:
-    named = {
-        "map.csv.gz": "AP", "some/folder/p10.csv": "P@10", "P_20.txt": "P@20", "ndcg20.csv": "nDCG@20",
-        "ndcg_cut_10.csv": "nDCG@10", "err20.csv": "ERR@20", "recip_rank.csv": "RR", "rprec.csv": "Rprec",
-        "last_rel.csv": "last_rel", "NCG_10.csv": "NCG_10", "ndcg@10.csv": "nDCG@10", "Recall@100.csv": "Recall@100",
-    }  # fmt: skip
-    assert {file: metric_of_file(file) for file in named} == named
-
-
 def test_matrices_become_one_cube(tmp_path: Path) -> None:
     ap = written(tmp_path / "ap.csv", MATRIX)
     other = written(tmp_path / "wss_95.csv", "topic,r2,r1\n403,3,2\n401,5,\n0401,1,0\n")
@@ -449,11 +387,3 @@ def test_matrices_come_back_bit_by_bit(
     found = read_matrix(path)
     assert (found.index.tolist(), found.columns.tolist()) == (runs, topics)
     np.testing.assert_array_equal(found.to_numpy(), array)
-
-
-@pytest.mark.data
-def test_real_missing_cells_are_those_of_four_runs(data: Path) -> None:
-    (frame,) = read_scores([data / "clef-tar-2017" / "ap.csv"]).values()
-    absent = frame.isna().sum(axis=1)
-    assert sorted(absent[absent > 0].index) == [f"iiit.run{number}" for number in range(1, 5)]
-    assert int(absent.sum()) == 12

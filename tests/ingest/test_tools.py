@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
-import math
 import shutil
 import subprocess
 import sys
@@ -160,33 +159,6 @@ def test_measures_get_our_names(tmp_path: Path, layout: str) -> None:
             assert ours in read_scores([path], layout=layout, metric=asked)
     for measure in skipped:
         assert list(read_scores([path], layout=layout, metric=measure)) == [measure]
-
-
-@pytest.mark.parametrize(
-    ("file", "last", "run"),
-    [("x.txt", "runid all me\n", "me"), ("x.txt", "", "x"), ("bm25.eval", "", "bm25"), ("a.run", "", "a.run"), ("y.out.gz", "", "y")],
-)  # fmt: skip
-def test_runs_are_named_by_runid_or_file(tmp_path: Path, file: str, last: str, run: str) -> None:
-    content = (output("trec_eval", ["map"]) + last).encode()
-    (tmp_path / file).write_bytes(gzip.compress(content) if file.endswith(".gz") else content)
-    assert read_scores([tmp_path / file])["AP"].index.tolist() == [run]
-
-
-def test_files_of_runs_go_together_with_gaps(tmp_path: Path) -> None:
-    first = written(tmp_path / "a", "map 1 0.5\nmap 2 1\nbpref 1 0.25\n")
-    second = written(tmp_path / "b", "3\tAP\t0.125\n")
-    third = written(tmp_path / "c", '{"1": {"map": NaN}, "3": {"map": 1}}')
-    cube = import_scores([first, second, third])
-    nan = math.nan
-    np.testing.assert_array_equal(
-        cube["score"].values[:, 0],
-        [
-            [[0.5, 1, nan], [nan, nan, 0.125], [nan, nan, 1]],
-            [[0.25, nan, nan], [nan, nan, nan], [nan, nan, nan]],
-        ],
-    )
-    cuts = [written(tmp_path / f"{cut}.csv", output("gdeval", [f"ndcg@{cut}"])) for cut in (10, 20)]
-    assert import_scores(cuts)["metric"].values.tolist() == ["gdeval:nDCG@10", "gdeval:nDCG@20"]
 
 
 # The tools themselves
@@ -346,14 +318,6 @@ def test_truncated_logs_are_refused(tmp_path: Path, name: str) -> None:
     assert str(half) in refused(half, layout=name)
 
 
-def test_logs_that_are_none_are_refused(tmp_path: Path) -> None:
-    assert "no samples" in refused(DATA / "mteb" / "Toy_predictions.json", layout="inspect")
-    twice = tmp_path / "again" / FILES["lm_eval"][0].parent.name / FILES["lm_eval"][0].name
-    twice.parent.mkdir(parents=True)
-    twice.write_bytes(FILES["lm_eval"][0].read_bytes())
-    assert "a second score" in refused([FILES["lm_eval"][0], twice])
-
-
 REPORTED: dict[str, tuple[str, dict[str, float]]] = {
     # Case of a public report -> its files, and the mean of "metric run".
     "autojudge-tot": ("judge.eval.txt", {"SCORE berry": 0.5, "HAS_KEYWORDS leaf": 1.0}),
@@ -375,21 +339,6 @@ def test_scores_of_reports_are_read(name: str) -> None:
     for label, value in expected.items():
         metric, run = label.split(" ")
         assert means.sel(metric=metric, run=run).item() == pytest.approx(value)
-
-
-@REPORTS
-def test_other_reports(tmp_path: Path) -> None:
-    said: list[str] = []
-    file = CASES / "datasets-down-matrix" / "opencompass.csv"
-    cube = sc.import_scores(file, metric="accuracy", notify=said.append)
-    assert cube.sizes["run"] == 2
-    assert "not read: version, metric, mode" in said
-    folder = CASES / "ranx-saved-files"
-    cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
-    assert cube["score"].mean().item() == 0.75
-    path = tmp_path / "ap\udce9.csv"  # no UTF-8
-    path.write_text("topic,a\n1,0.5\n")
-    assert sc.import_scores(path, metric="AP")["score"].item() == 0.5
 
 
 # Judgements and runs

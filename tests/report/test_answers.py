@@ -18,7 +18,6 @@ from matplotlib.collections import LineCollection
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.formats import sentence, summaries
-from scorecube.report.page import brief
 from scorecube.report.results import answers, view_of_result
 from scorecube.report.views import Answer
 
@@ -152,25 +151,3 @@ def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name
         numbers = numbers[frame["n_topics"] == result.attrs["n_topics"]]
     far = [min(abs(value - number) for value in drawn) for number in numbers]
     assert max(far) < (6e-4 if name == "reliability" else 1e-12)
-
-
-def test_the_leader_stands_on_the_card_and_in_the_json(
-    scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset], page: str
-) -> None:
-    (first, *_) = answers(results["leaderboard"])
-    number, limits = first.number
-    card = page[page.index('<p class="big">') :].partition("</div>")[0]
-    assert f"{first.name} <small>{number} ({limits})</small>" in card
-    assert brief(first.clause) in card
-    told = scorecube("show", analysed_study, "leaderboard", "--format", "json").succeeded().stdout
-    assert json.loads(told)[0]["run"] == first.name
-
-
-def test_digits_and_titles_are_those_that_are_asked_for(
-    scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset]
-) -> None:
-    row = sc.table(results["leaderboard"]).iloc[0]
-    words = ["show", analysed_study, "leaderboard", "--columns", "run,mean", "--digits", "4"]
-    shown = scorecube(*words, "--format", "latex").succeeded().stdout
-    ends = [f"{row[f'mean{end}']:.4f}" for end in ("", "_low", "_high")]
-    assert f"{ends[0]} ({ends[1]}--{ends[2]})" in shown

@@ -74,23 +74,6 @@ def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
     assert len(sc.figure(result).axes) == 1
 
 
-def test_errors_and_ties_are_those_of_the_table() -> None:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"))
-    stability = sc.analyse(
-        cube, sc.Stability(size=(5, 25), fuzziness=(0.05, 0.1)), trials=50, seed=1
-    )
-    frame = sc.table(stability)
-    lines = sc.figure(stability).axes[0].get_lines()
-    for line, (metric, fuzziness) in zip(
-        lines, ((each, part) for each in ("AP", "RR") for part in (0.05, 0.1)), strict=True
-    ):
-        rows = frame[(frame["metric"] == metric) & (frame["fuzziness"] == fuzziness)].sort_values(
-            "size"
-        )
-        np.testing.assert_allclose(line.get_xdata(), 100 * rows["ties"])
-        np.testing.assert_allclose(line.get_ydata(), 100 * rows["error_rate"])
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> sc.Study:
     cube = sc.evaluate(simulate_rankings(n_runs=5, seed=4), ["Q", "nDCG@10"], ["3:2:1", "1:1:1"])

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
@@ -15,7 +14,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.collection.schema import read_variables
 from scorecube.report.formats import render
-from scorecube.report.readable import decimals_of, intervals_of
+from scorecube.report.readable import decimals_of
 from scorecube.report.tables import Table, averages, traits_of
 from scorecube.testing import simulate_cube
 
@@ -63,25 +62,6 @@ def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
     frame = table.frame(result)
     assert [*frame.itertuples(index=False, name=None)] == expected
     assert len(frame) == table.rows(result)
-
-
-def test_columns_at_labels_and_rows_that_are_known(result: xr.Dataset) -> None:
-    frame = Table("metric gain", "metric tau@{size}=tau n_topics").frame(result)
-    assert list(frame) == ["collection", "metric", "tau@5", "tau@10", "tau@20", "n_topics"]
-    np.testing.assert_array_equal(frame["tau@10"], result["tau"].sel(size=10).values.ravel())
-    assert frame.attrs["long_name"]["tau@5"] == frame.attrs["long_name"]["tau@20"] != ""
-    cube = simulate_cube(n_runs=4, seed=3)
-    coefficients = sc.analyse(cube, sc.Reliability())
-    columns = "metric phi~=value~[phi] some~?=value~[none] nothing?"
-    frame = Table("metric gain", columns).frame(coefficients)
-    assert list(frame) == ["collection", "metric", "phi", "phi_low", "phi_high"]
-    expected = coefficients["value_low"].sel(coefficient="phi")
-    assert frame["phi_low"].tolist() == expected.values.ravel().tolist()
-    assert intervals_of(frame) == {"phi_limits": ("phi", "phi_low", "phi_high")}
-    paired = sc.analyse(cube, sc.Paired(tests=("sign", "t")))
-    some = paired.assign(p_value=paired["p_value"].where(paired["p_value"] > 0.1)).isel(gain=0)
-    frame = Table("metric test pair", "metric p_value", only="p_value").frame(some)
-    assert len(frame) == int((some["p_value"] > 0.1).sum())
 
 
 @pytest.mark.parametrize(

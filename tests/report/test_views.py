@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,14 +67,6 @@ def toy_view(monkeypatch: pytest.MonkeyPatch) -> None:
     analyses.register(Toy)
 
 
-def imported(code: str, *modules: str) -> list[str]:
-    """Return which modules are imported after some code."""
-    ask = f"{code}\nimport sys\nprint([name for name in {modules!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    found: list[str] = json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
-    return found
-
-
 def test_every_analysis_has_a_view_under_its_name() -> None:
     assert view_names() == ["scores", *analyses.names(), "design", "wcw"]
     for name in view_names():
@@ -84,19 +74,6 @@ def test_every_analysis_has_a_view_under_its_name() -> None:
         assert view.name == name
         assert view.heading
         assert all(table.source in ("result", "cube", "rankings") for table in view.tables.values())
-
-
-def test_matplotlib_is_imported_for_figures_only(toy_study: Path) -> None:
-    views = "from scorecube.report.views import view_names, view_of\nfor name in view_names(): view_of(name)"
-    assert imported(views, "pandas", "matplotlib") == ["pandas"]
-    show = "from scorecube.cli.program import app"
-    for words in (
-        ["show", str(toy_study), "scores"],
-        ["stability", str(toy_study), "--trials", "5", "--seed", "1"],
-    ):
-        assert imported(
-            f"{show}\napp({words!r}, standalone_mode=False)", "pandas", "matplotlib"
-        ) == ["pandas"]
 
 
 @pytest.mark.usefixtures("toy_view")

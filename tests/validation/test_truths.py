@@ -44,14 +44,6 @@ def test_scores_correlate_as_said() -> None:
     assert found == pytest.approx([0.4, 0.3, 0.4 + 0.6 * 0.9], abs=0.05)
 
 
-def test_levelled_runs_have_one_mean_within_the_range() -> None:
-    scores = np.random.default_rng(1).random((5, 40)) ** np.arange(1, 6)[:, np.newaxis]
-    found = truths.levelled(scores)
-    np.testing.assert_allclose(found.mean(axis=1), scores.mean(), atol=1e-9)
-    assert (found.min() >= 0, found.max() <= 1) == (True, True)
-    assert (np.argsort(found) == np.argsort(scores)).all()
-
-
 def test_the_worst_run_is_chosen_on_other_samples() -> None:
     """The choice of the lowest of many equal rates would bias it."""
     values = (np.random.default_rng(1).random((2000, 200)) < 0.9).astype(float)
@@ -59,15 +51,6 @@ def test_the_worst_run_is_chosen_on_other_samples() -> None:
     values[:, 7] = 0.0
     assert worst_of(values, largest=False).tolist() == [0.0] * 1000
     assert worst_of(1 - values, largest=True).tolist() == [1.0] * 1000
-
-
-def test_an_absent_collection_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(truths, "DATA", Path("/absent"))
-    kinds = {rows[0].kind for rows in measured("gate", 2)}
-    assert kinds == {"model"}
-    assert "left out" in capsys.readouterr().err
 
 
 @pytest.mark.slow

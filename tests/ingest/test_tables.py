@@ -246,6 +246,24 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     assert list(sc.open_study(tmp_path / "other.zarr")) == ["test"]
 
 
+def test_week_and_benchmark_make_collections_of_both(scorecube: Cli, tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"week": week, "benchmark": name, "model": m, "item": k, "acc": (k * 7 + len(m) + k // 3) % 5 / 4}
+        for week in ("w1", "w2") for name in ("org/a", "b") for m in ("m", "mm", "mmm")[: 3 if name == "b" else 2] for k in range(12)
+    )  # fmt: skip
+    expected = ["w1/b", "w1/org-a", "w2/b", "w2/org-a"]
+    cubes = sc.cube_from_scores(frame, collections=True, notify=lambda _: None)
+    assert sorted(cubes) == expected
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    scorecube("import", tmp_path / "study", tmp_path / "s.csv").succeeded()
+    assert sorted(sc.open_study(tmp_path / "study")) == expected
+    scorecube("board", tmp_path / "study").succeeded()
+    for tree in (sc.analyse(cubes, sc.Paired()), sc.sweep([sc.Paired()], cubes)):
+        assert sorted(sc.table(tree, "power")["collection"].unique()) == expected
+    with pytest.raises(BadPlan, match="rename"):
+        sc.analyse({"w1": cubes["w1/b"]} | cubes, sc.Board(), trials=20)
+
+
 # Repetitions and groups
 
 SEEDS = "model,seed,item,score\na,1,q1,.1\na,1,q2,.2\na,2,q1,.3\na,2,q2,.4\nb,,q1,.5\nb,,q2,.6\n"

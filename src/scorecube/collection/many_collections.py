@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -41,14 +42,15 @@ def join_collections(
     Returns cube: Scores of the topics of all collections, sorted by name: topic 7 of web is
         ``web/7``, and the coordinate ``collection`` (topic) says web. The attribute ``left_out``
         lists what was left out.
-    Raises BadPlan: No collection, metric, gain setting or two runs in common, or a run of two
-        systems.
+    Raises BadPlan: No collection, metric, gain setting or two runs in common, a run of two systems,
+        or a collection whose name begins with that of another and a slash.
     """
     if not cubes:
         raise BadPlan("a board needs collections; none is given")
-    if slashed := [name for name in cubes if BETWEEN in name]:
-        raise BadPlan(f"a collection of a board has no {BETWEEN} in its name; rename {slashed[0]}")
     cubes = {name: as_cube(cubes[name]) for name in in_board_order(cubes)}
+    for name, after in pairwise(cubes):
+        if after.startswith(f"{name}{BETWEEN}"):  # topics of both may have the same label
+            raise BadPlan(f"a board of {name} and {after}: rename one of the collections")
     notes: list[str] = []
     runs = _common_runs(cubes, notes)
     metrics = common_labels(cubes, names.METRIC, notes, COLLECTIONS)

@@ -29,9 +29,10 @@ OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
 """Fields of results of autojudge-evaluate, or of their lines."""
-EVERY_EVAL_EVER = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
-INSPECT = {"version", "status", "eval", "plan"}
-"""Fields of samples of Every Eval Ever, and of logs of Inspect."""
+EVERY_EVAL_EVER = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
+INSPECT = frozenset({"version", "status", "eval", "plan"})
+LM_EVAL = frozenset({"doc_id", "filter", "metrics"})
+"""Fields of samples of Every Eval Ever and of lm-evaluation-harness, and of logs of Inspect."""
 
 
 def _scores(rows: list[Row], path: PathLike, metric: str | None) -> Part:

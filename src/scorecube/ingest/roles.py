@@ -30,7 +30,9 @@ SCORES = _words("score scores value")
 ROLES: dict[str, frozenset[str]] = {
     "run": RUNS,
     "topic": TOPICS | TOPIC_IDS | DOCUMENTS,
-    "collection": _words("benchmark collection dataset datasetname task taskname subset split"),
+    "collection": _words(
+        "week benchmark collection dataset datasetname task taskname subset split"
+    ),
     "seed": _words("seed repetition epoch trial"),
     "metric": _words("metric measure"),
     "gain": _words("gain"),

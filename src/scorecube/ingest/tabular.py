@@ -65,9 +65,9 @@ def read_long(
     frame = pd.DataFrame({role: table[names[0]] for role, names in taken.at.items()})
     if "collection" in taken.at:
         columns = [labels_of(table[name]) for name in taken.at["collection"]]
-        parts = zip(*columns, strict=True)
         frame["collection"] = [
-            "-".join(part).replace("/", "-") if all(part) else "" for part in parts
+            "/".join(part.replace("/", "-") for part in parts) if all(parts) else ""
+            for parts in zip(*columns, strict=True)
         ]
     metrics: dict[str, str] = {}
     if "metric" in taken.at:

@@ -156,8 +156,9 @@ def _read_nested(file: File, metric: str | None) -> Part:
         raise BadInput(str(error), file.path) from None
 
 
-def _is_lm_eval(file: File) -> bool:
-    return file.names >= {"doc_id", "filter", "metrics"} or file.names >= logs.OLD_FIELDS
+def _has(*fields: frozenset[str]) -> Callable[[File], bool]:
+    """Return whether the first object of a file has all of some fields."""
+    return lambda file: any(some <= file.names for some in fields)
 
 
 def _is_nested(file: File) -> bool:
@@ -180,13 +181,9 @@ FORMATS = {
         ("ir_measures", _is_ir_measures, IR_MEASURES.read),
         ("nev", NEV.fits, NEV.read),
         ("pytrec_eval", _is_nested, _read_nested),
-        (
-            "every_eval_ever",
-            lambda file: file.names >= logs.EVERY_EVAL_EVER,
-            logs.read_every_eval_ever,
-        ),
-        ("lm_eval", _is_lm_eval, logs.read_lm_eval),
-        ("inspect", lambda file: file.names >= logs.INSPECT, logs.read_inspect),
+        ("every_eval_ever", _has(logs.EVERY_EVAL_EVER), logs.read_every_eval_ever),
+        ("lm_eval", _has(logs.LM_EVAL, logs.OLD_FIELDS), logs.read_lm_eval),
+        ("inspect", _has(logs.INSPECT), logs.read_inspect),
         ("autojudge", logs.is_autojudge, logs.read_autojudge),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -126,8 +127,7 @@ def analyse(
     if list(cubes) == [""]:
         return analysed(cubes[""])
     if analysis.n_collections == ALL_COLLECTIONS:
-        known: Any = analysis
-        record = dataclasses.replace(known, collections=tuple(cubes))
+        record = dataclasses.replace(cast("Any", analysis), collections=tuple(cubes))
         return analysed(join_collections(cubes), record)
     results = {name: analysed(one) for name, one in cubes.items()}
     return cast("xr.Dataset", _joined(results))
@@ -188,10 +188,10 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
     """
     if isinstance(result, xr.DataTree):
-        parts = {node.path.split("/")[1]: node.to_dataset() for node in result.leaves}
+        kind = rf"(?<=.)/({'|'.join(registry.names())})(-\d+)?$"  # of a sweep
+        parts = {re.sub(kind, "", k.path).strip("/"): k.to_dataset() for k in result.leaves}
     elif _is_of_several(result):
-        labels = map(str, result[names.COLLECTION].values)
-        parts = {label: result.sel(collection=label, drop=True) for label in labels}
+        parts = {str(k): result.sel(collection=k, drop=True) for k in result.collection.values}
     else:
         return table_of(result, name)
     frames = [table_of(part.assign_attrs(collection=label), name) for label, part in parts.items()]

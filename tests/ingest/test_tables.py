@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorecube as sc
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, BadPlan
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import read_matrix
 

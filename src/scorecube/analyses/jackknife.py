@@ -26,7 +26,8 @@ LINKS: dict[Scale, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "logit": (lambda share: np.log(share / (1 - share)), lambda odds: 1 / (1 + np.exp(-odds))),
     "atanh": (np.arctanh, np.tanh),
 }
-"""Scales on which limits are symmetric: the way to them, and back."""
+"""Scales on which limits are symmetric, of any statistic, of positive ones, of shares, of
+correlations: the way to them, and back."""
 
 
 def limits(
@@ -38,7 +39,6 @@ def limits(
     """Return limits of statistics: Student's t with as many degrees of freedom as groups but one.
 
     estimate, replicates: float64 (...), (group, ...): of all topics, and without each group.
-    scale: ``log`` of positive statistics, ``logit`` of shares, ``atanh`` of correlations.
     Returns low, high: float64 (...): NaN where a value is not finite on the scale, and of fewer
         than 2 groups.
     """
@@ -68,8 +68,5 @@ def of_scores(table: Table, statistic: Callable[[FloatArray], FloatArray]) -> Fl
     """
     group = table.group_left_out
     kept = [np.ones(table.sizes.size, bool), *(group != k for k in np.unique(group))]
-    values = [
-        [statistic(np.ascontiguousarray(scores[:, units])) for scores in table.values]
-        for units in kept
-    ]
-    return np.array(values)
+    parts = [np.ascontiguousarray(table.values[..., units]) for units in kept]
+    return np.array([[statistic(scores) for scores in part] for part in parts])

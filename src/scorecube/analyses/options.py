@@ -98,10 +98,19 @@ class Option:
 
     def checked(self, value: Any) -> Any:
         """Return a value in its normal form, or BadPlan; a text or number may stand for a list."""
+        kind, choices, single, listed, optional = self.shape
         plain = self._read(value) if isinstance(value, str) else _plain(value)
-        if not self.shape.single and plain is not None and not isinstance(plain, tuple):
+        if not single and plain is not None and not isinstance(plain, tuple):
             plain = (plain,)
-        if not self._is_right(plain):
+        if plain is None:
+            right = optional
+        elif isinstance(plain, tuple):
+            words = () if kind else choices
+            right = listed and (plain != () or not self.default)
+            right = right and all(one in words or self._fits(one) for one in plain)
+        else:
+            right = single and (plain in choices or self._fits(plain))
+        if not right:
             text = f"{option(self.name)}: expected {self.expected}; found {shown(value)}"
             raise BadPlan(text, option=self.name)
         return plain
@@ -125,24 +134,14 @@ class Option:
             words = list(map(kind, words)) if kind in (int, float, Path) else words
         return tuple(dict.fromkeys(words)) if listed else words[0]
 
-    def _is_right(self, value: Any) -> bool:
-        kind, choices, single, listed, optional = self.shape
-        if value is None:
-            return optional
-        if isinstance(value, tuple):
-            fits = self._fits if kind else choices.__contains__
-            return listed and (value != () or not self.default) and all(map(fits, value))
-        return single and (value in choices or (kind is not None and self._fits(value)))
-
     def _fits(self, value: Any) -> bool:
         """Return whether a scalar has the type, and is within the limits."""
         kind = self.shape.kind
         if kind not in (int, float):
-            return isinstance(value, kind)
-        if not isinstance(value, int | kind) or isinstance(value, bool):
-            return False
-        inside = [compare(value, limit) for _, compare, limit in self._limits()]
-        return -math.inf < value < math.inf and all(inside)  # false of NaN, too
+            return kind is not None and isinstance(value, kind)
+        is_number = isinstance(value, int | kind) and not isinstance(value, bool)
+        inside = is_number and -math.inf < value < math.inf  # false of NaN, too
+        return inside and all(compare(value, limit) for _, compare, limit in self._limits())
 
     def _limits(self) -> list[tuple[str, Any, float]]:
         stated = [(*rule, getattr(self, name)) for name, rule in LIMITS.items()]
@@ -150,31 +149,18 @@ class Option:
 
 
 def option_field(default: T, help: str, *, flag: str = "", **settings: Any) -> T:  # noqa: A002
-    """Declare a field of a record as an option.
-
-    help: One sentence for the command line and for option tables.
-    flag: Flag on the command line; empty for the field's name with hyphens.
-    settings: Other parameters of `Option`, such as `minimum`.
-    """
+    """Declare a field of a record as an option; settings are other parameters of `Option`."""
     flags = {"flags": (flag,)} if flag else {}
     return field(default=default, metadata={"option": Option(help, **(settings | flags))})
 
 
 @cache
 def options_of(kind: Any) -> Mapping[str, Option]:
-    """Return the options of a record, by the names of its fields.
-
-    Examples
-    --------
-    >>> from scorecube.analyses.swap import Swap
-    >>> options_of(Swap)["rule"].choices, options_of(Swap)["rule"].flag
-    (('s0', 's1'), '--rule')
-    """
+    """Return the options of a record, by the names of its fields."""
     hints, options = typing.get_type_hints(kind), {}
     for entry in fields(kind):
-        declared = entry.metadata.get("option", Option())
         facts = {"name": entry.name, "type": hints[entry.name], "default": entry.default}
-        options[entry.name] = replace(declared, **facts)
+        options[entry.name] = replace(entry.metadata.get("option", Option()), **facts)
     return options
 
 
@@ -191,13 +177,7 @@ def document(kind: type) -> None:
 
 
 def split_list(text: str) -> list[str]:
-    """Return the elements of a comma-separated text; commas inside brackets do not separate.
-
-    Examples
-    --------
-    >>> split_list("AP, nERR(form=exp2,rel=2)@10,")
-    ['AP', 'nERR(form=exp2,rel=2)@10']
-    """
+    """Return the elements of a comma-separated text; commas inside brackets do not separate."""
     words = re.split(r",(?![^(]*\))", text)
     return [word.strip() for word in words if word.strip()]
 
@@ -254,9 +234,7 @@ class SharedOptions:
     )
     seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
-    cluster: Path | None = option_field(  # noqa: RUF009
-        None, "Cluster file, e.g. cluster/processes.yaml."
-    )
+    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
     dry_run: bool = option_field(False, "Only report what would be done.")
 

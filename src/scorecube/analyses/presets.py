@@ -57,19 +57,10 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
 
 
 def preset_of(paper: str, analysis: str) -> Preset:
-    """Return the settings of an analysis in a paper.
-
-    Raises BadPlan: A paper without presets, or an analysis that the paper does not have.
-
-    Examples
-    --------
-    >>> preset_of("sakai-2007", "bootstrap").values
-    {'plus_one': False, 'alphas': (0.05,), 'trials': 1000}
-    """
+    """Return the settings of an analysis in a paper, or BadPlan where there are none."""
     presets = PRESETS.get(paper, {})
     if analysis not in presets:
-        text = (
-            f"{option('preset')}: no {paper} {analysis}; there is {', '.join(presets or PRESETS)}"
-        )
+        known = ", ".join(presets or PRESETS)
+        text = f"{option('preset')}: no {paper} {analysis}; there is {known}"
         raise BadPlan(text, option="preset")
     return presets[analysis]

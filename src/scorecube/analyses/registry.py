@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where an analysis is, and what is said of it.
+    """Where an analysis is, ``module:Class``, and what is said of it.
 
-    name: On the command line and in studies.
-    path: ``module:Class``.
-    summary: First line of the docstring of the class.
     references: Keys of the papers whose method it is, in ``data/references.bib``.
     quantities: ``module`` or ``module:NAME`` that declares what a result holds (``VARIABLES``).
     """
@@ -66,14 +63,11 @@ teams teams:Teams team_scores sakaishang2016
 """Name, module and class, module of variables and references of each analysis; its summary."""
 
 
-def _entry(line: str, summary: str) -> Entry:
-    name, path, quantities, *references = line.split()
-    home, module = f"scorecube.analyses.{path}", f"scorecube.analyses.{quantities}"
-    return Entry(name, home, summary.strip(), tuple(references), module)
-
-
-_LINES = TABLE.strip().splitlines()
-BUILT_IN = tuple(map(_entry, _LINES[::2], _LINES[1::2]))
+BUILT_IN = tuple(
+    Entry(name, f"{__package__}.{path}", about.strip(), tuple(papers), f"{__package__}.{module}")
+    for line, about in zip(*[iter(TABLE.strip().splitlines())] * 2, strict=True)
+    for name, path, module, *papers in [line.split()]
+)
 """In the order of lists and reports."""
 _ENTRIES = {entry.name: entry for entry in BUILT_IN}
 _CLASSES: dict[str, type[Analysis]] = {}
@@ -110,7 +104,6 @@ def variables(name: str) -> tuple[Variable, ...]:
 def register(analysis: type[Analysis]) -> None:
     """Add an analysis from outside the package, or replace the one of the same name."""
     summary = (analysis.__doc__ or analysis.name).strip().splitlines()[0]
-    home = analysis.__module__
-    path = f"{home}:{analysis.__qualname__}"
-    _ENTRIES[analysis.name] = Entry(analysis.name, path, summary, quantities=home)
+    path, home = f":{analysis.__qualname__}", analysis.__module__
+    _ENTRIES[analysis.name] = Entry(analysis.name, home + path, summary, quantities=home)
     _CLASSES[analysis.name] = analysis

@@ -55,9 +55,9 @@ correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
 reliability reliability:Reliability reliability urbano2013
     Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
-judges judges:Judges judge_comparison ferro2022 angelopoulos2023 krippendorff2011
+judges judges:Judges judges ferro2022 angelopoulos2023 krippendorff2011
     Judges, human or machine, against the judgements that count as truth.
-teams teams:Teams team_scores sakaishang2016
+teams teams:Teams teams sakaishang2016
     Leave teams and topics out: what would a team lose that did not take part?
 """
 """Name, module and class, module of variables and references of each analysis; its summary."""

@@ -20,9 +20,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses import unpaired
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import CONFIDENCE, ResampledTest, RunPairs, binary_notes
+from scorecube.analyses.pairs import CONFIDENCE, ResampledTest, RunPairs, binary_notes, scale_of
 from scorecube.analyses.protocol import Concat, Max, Part, Totals
 from scorecube.analyses.step_down import (
     MODERATION,
@@ -33,14 +32,29 @@ from scorecube.analyses.step_down import (
     single_p_values,
 )
 from scorecube.analyses.table import Table
+from scorecube.analyses.two_samples import summaries
 from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan
-from scorecube.kernels.random.draws import bootstrap_samples, sign_columns
+from scorecube.kernels.random.draws import (
+    Sampling,
+    bootstrap_samples,
+    sign_columns,
+    topic_counts,
+    topic_samples,
+)
 from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
 from scorecube.kernels.tukey import null_ranges, permutations
+from scorecube.statistics.grid import EQUAL
 
 TILE = 24
 """Pairs that are tested together; results do not depend on it."""
+WITH_REPLACEMENT = int(Sampling.REPLACEMENT)
+OF_MEANS = ("t", "difference_low", "difference_high", "effect_size", "d_z")
+"""What geometric means and areas lack."""
+UNPAIRED = {
+    kind: f"{what} are tested unpaired: each run of a pair draws topics of its own."
+    for kind, what in (("geo", "Geometric means"), ("area", "Means of the worst topics"))
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,17 +132,45 @@ class Bootstrap(SingleTest):
         if self.summary != "mean" and table.n_topics != table.sizes.size:
             raise BadPlan("only means are defined of topics in groups or bags", option="summary")
         notes = binary_notes(table)
-        return notes if self.summary == "mean" else [*notes, unpaired.NOTES[self.summary]]
+        return notes if self.summary == "mean" else [*notes, UNPAIRED[self.summary]]
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         if self.summary == "mean":
             return super().block(table, start, stop)
-        first, second = (runs[start:stop] for runs in self.pairs(table))
+        pairs = tuple(runs[start:stop] for runs in self.pairs(table))
         reached = np.zeros((len(table.scores), stop - start), np.int32)
         for cell in range(len(reached) if start < stop else 0):
-            pairs = first, second
-            reached[cell] = unpaired.counted_trials(self.summary, table, cell, pairs, TILE)
+            reached[cell] = self.unpaired_tail(table, cell, *pairs)
         return {"reached": Concat(reached)}
+
+    def observed(self, table: Table, cell: int) -> FloatArray:
+        """Return the geometric mean or area of each run over all topics, float64 (run,)."""
+        n = table.sizes.size
+        return summaries(self.summary, table.values[cell], np.ones((n, 1)), n)[:, 0]
+
+    def unpaired_tail(self, table: Table, cell: int, first: Any, second: Any) -> Any:
+        """Return in how many trials the difference of each pair is reached, int (pair,).
+
+        The scores of both runs are moved to a common summary (geometric means on the logarithmic
+        scale), and both draw topics of their own.
+        """
+        n, key = table.sizes.size, table.key(names.Purpose.UNPAIRED_TOPICS)
+        draw = partial(topic_counts, key, WITH_REPLACEMENT, n, n, 0, table.trials)
+        centres, scores = self.observed(table, cell), table.values[cell]
+        moved = [summaries(self.summary, scores, of.T, n) for of in table.once("halves", draw)]
+        scales = np.ones(len(centres))
+        if self.summary == "geo":
+            scales = np.sqrt(centres)
+            moved = [values / centres[:, np.newaxis] for values in moved]
+        else:
+            moved = [values - centres[:, np.newaxis] for values in moved]
+        reached = np.empty(len(first), np.int32)
+        for low in range(0, len(reached), TILE):
+            a, b = first[low : low + TILE], second[low : low + TILE]
+            apart = np.abs(moved[0][a] - moved[1][b]) * (scales[a] * scales[b])[:, np.newaxis]
+            edges = np.abs(centres[a] - centres[b]) - EQUAL * scale_of(table, cell)
+            reached[low : low + TILE] = (apart >= edges[:, np.newaxis]).sum(axis=1)
+        return reached
 
     def draws(self, table: Table) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
@@ -158,15 +200,20 @@ class Bootstrap(SingleTest):
 
     def more(self, table: Table, totals: Totals, values: Mapping[str, Any]) -> dict[str, Any]:
         if self.summary != "mean":
-            return unpaired.values_of(self.summary, table, self.pairs(table))
+            means = np.stack([self.observed(table, cell) for cell in range(len(table.scores))])
+            apart = np.subtract(*(means[:, runs] for runs in self.pairs(table)))
+            missing = dict.fromkeys(OF_MEANS, np.full(apart.shape, np.nan))
+            return {"mean": means, "mean_difference": apart, **missing}
         unit = table.grid_units / table.sizes.size
         return {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
     def drawn(self, table: Table) -> xr.Dataset:
+        n = table.sizes.size
         if self.summary != "mean":
-            dims = names.TRIAL, names.HALF, names.DRAW
-            return xr.Dataset({names.TOPIC_SAMPLE: (dims, unpaired.drawn_topics(table))})
-        key, n = table.key(names.Purpose.BOOTSTRAP_TOPICS), table.sizes.size
+            key = table.key(names.Purpose.UNPAIRED_TOPICS)
+            dims, both = (names.TRIAL, names.HALF, names.DRAW), (WITH_REPLACEMENT, n, n, 0)
+            return xr.Dataset({names.TOPIC_SAMPLE: (dims, topic_samples(key, *both, table.trials))})
+        key = table.key(names.Purpose.BOOTSTRAP_TOPICS)
         positions = bootstrap_samples(key, n, 0, table.trials)[:, 0]
         return xr.Dataset({names.TOPIC_SAMPLE: ((names.TRIAL, names.DRAW), positions)})
 

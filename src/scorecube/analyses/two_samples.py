@@ -175,15 +175,11 @@ class TwoSamples(Analysis):
 
         Of other summaries than the mean they are the summary times the size. All are integers.
         """
-        drawn, scores = counts.reshape(-1, counts.shape[-1]).T, table.scores[cell][runs]
+        drawn = counts.reshape(-1, counts.shape[-1]).T
         if self.summary == "mean":
             sums = table.units[cell][runs] @ drawn
         else:
-            if self.summary == "geo":
-                logs = np.rint(log_scores(scores) * LOG_UNITS) @ drawn
-                means = np.exp(logs / (LOG_UNITS * size))
-            else:
-                means = np.stack([area_measures(row, drawn, size) for row in scores])
+            means = summaries(self.summary, table.scores[cell][runs], drawn, size)
             sums = table.grids[cell].to_units(means) * size
         return np.asarray(sums.reshape(-1, *counts.shape[:2]))
 
@@ -195,6 +191,17 @@ class TwoSamples(Analysis):
             positions = topic_samples(key, one.kind, table.sizes.size, size, 0, table.trials)
             samples.append(xr.Dataset({names.TOPIC_SAMPLE: (dims, positions)}))
         return self.joined(samples) if len(samples) > 1 else samples[0]
+
+
+def summaries(kind: str, scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:
+    """Return geometric means (``geo``) or area measures of samples, float64 (run, sample).
+
+    scores, drawn: float64 (run, topic); (topic, sample): how often a topic is drawn.
+    """
+    if kind == "geo":
+        logs = np.rint(log_scores(scores) * LOG_UNITS) @ drawn
+        return np.asarray(np.exp(logs / (LOG_UNITS * size)))
+    return np.stack([area_measures(of_run, drawn, size) for of_run in scores])
 
 
 def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:

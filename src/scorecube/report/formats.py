@@ -14,8 +14,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.errors import BadName, counted, visible
@@ -35,6 +37,8 @@ from scorecube.report.readable import (
 from scorecube.report.results import answers, conditions, rows_at, view_of_result
 from scorecube.report.tables import AS_PRINTED, COLLECTION, LIMITS, Table, combine, trait, where
 
+LEAST_BAR, MOST_BAR = 12, 40
+"""Columns of drawn limits."""
 MOST_ROWS, MOST_MADE = 12, 200_000
 """Rows that are shown, and of a table that is made for them."""
 FORMATS = ("text", "csv", "json", "markdown", "latex")
@@ -328,4 +332,24 @@ def _shown(
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
     below += textwrap.wrap(left_out(lost), width)
-    return [*textwrap.wrap(title, width), "", *aligned(cells, width), *below, ""]
+    lines = aligned(cells, width)
+    if limited := [parts for parts in layout.values() if len(parts) == len(LIMITS)]:
+        lines = _with_bars(lines, frame[list(limited[0])].to_numpy(float), width)
+    return [*textwrap.wrap(title, width), "", *lines, *below, ""]
+
+
+def _with_bars(lines: list[str], limits: NDArray[np.float64], width: int) -> list[str]:
+    """Return lines with estimates and limits, (row, 3), drawn on one scale if there is room."""
+    start = max(map(len, lines)) + 2
+    room, known = min(width - start, MOST_BAR), limits[np.isfinite(limits)]
+    if room < LEAST_BAR or not known.size or known.min() == known.max():
+        return lines
+    drawn = [lines[0]]
+    for line, places in zip(lines[1:], (limits - known.min()) / np.ptp(known), strict=True):
+        estimate, low, high = np.rint(places * (room - 1))
+        low, high = np.nan_to_num([low, high], nan=estimate)
+        bar = ["-" if low <= k <= high else " " for k in range(room)]
+        if np.isfinite(estimate):
+            bar[int(estimate)] = "|"
+        drawn.append(f"{line.ljust(start)}{''.join(bar)}".rstrip())
+    return drawn

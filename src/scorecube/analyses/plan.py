@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from reprlib import repr as shown
 from typing import Any
@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import SHARED
-from scorecube.analyses.protocol import Analysis, Part, block_parts, with_trials
+from scorecube.analyses.protocol import Analysis, Part, block_parts
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadPlan, option
@@ -25,10 +25,7 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """All that determines a result: equal plans have equal results, bit for bit.
-
-    trials, seed: At least 1; 0 .. 2**64 - 1.
-    """
+    """All that determines a result: equal plans have equal results, bit for bit."""
 
     analysis: Analysis
     trials: int
@@ -49,7 +46,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """Digest that identifies the plan's result."""
-        return _digest(self.record())
+        return digest_of(self.record())
 
     @property
     def work_digest(self) -> str:
@@ -57,17 +54,12 @@ class Plan:
         record = self.record()
         if self.analysis.unit == "trials":
             del record["trials"]
-        return _digest(record)
+        return digest_of(record)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """A plan with what its blocks and its result are computed from, from `make_plan`.
-
-    cube: Scores (metric, gain, run, topic).
-    table: Of the cube, with the trials and the seed of the plan.
-    warnings: About the options, for the user.
-    """
+    """A plan with what its blocks and its result are computed from, from `make_plan`."""
 
     plan: Plan
     cube: xr.Dataset
@@ -90,9 +82,7 @@ def make_plan(
 ) -> PreparedPlan:
     """Check options against a cube and return the prepared plan.
 
-    cube: Scores (metric, gain, run, topic).
-    trials: At least 1; None for the default of the analysis.
-    seed: 0 .. 2**64 - 1.
+    trials: None for the default of the analysis.
     Raises BadPlan: Options that are impossible for the cube, or out of range.
     """
     check_analysis(analysis)
@@ -102,7 +92,7 @@ def make_plan(
     seed = SHARED["seed"].checked(seed)
     if not analysis.resamples:
         trials, seed = 1, 0
-    table = with_trials(analysis.table(cube), trials, seed)
+    table = replace(analysis.table(cube), trials=trials, seed=seed)
     about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
     warnings = [*about_topics, *analysis.notes(table)]
     plan = Plan(analysis, trials, seed, cube_digest(cube))
@@ -130,10 +120,7 @@ def cube_digest(cube: xr.Dataset) -> str:
     return hasher.hexdigest()
 
 
-def request_digest(request: dict[str, Any]) -> str:
+def digest_of(record: dict[str, Any]) -> str:
     """Return the digest of what determines plans and their random words, as JSON values."""
-    return _digest({**request, "stream_version": STREAM_VERSION})
-
-
-def _digest(record: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]
+    text = json.dumps({**record, "stream_version": STREAM_VERSION}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]

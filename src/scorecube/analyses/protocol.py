@@ -120,7 +120,7 @@ class Analysis(ABC):
 
     def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
         """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
-        table = with_trials(self.table(cube), trials, seed)
+        table = replace(self.table(cube), trials=trials, seed=seed)
         self.notes(table)
         unit, _ = units_of(cube, [])
         return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
@@ -128,11 +128,6 @@ class Analysis(ABC):
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""
         return dict(json.loads(json.dumps(asdict(self))))
-
-
-def with_trials(table: Any, trials: int, seed: int) -> Any:
-    """Return a table with the trials and the seed of a plan."""
-    return replace(table, trials=trials, seed=seed)
 
 
 def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[str, Part]:

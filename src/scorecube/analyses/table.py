@@ -78,11 +78,8 @@ class Table:
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what all blocks need: made by the first that asks for it, in each process."""
         with self.__dict__.setdefault("_lock", RLock()):
-            kept: dict[str, Any] = self.__dict__.setdefault("_kept", {})
-            if name not in kept:
-                kept[name] = make()
-            value: T = kept[name]
-        return value
+            kept: dict[str, T] = self.__dict__.setdefault("_kept", {})
+            return kept[name] if name in kept else kept.setdefault(name, make())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what follows from them is not sent to workers."""
@@ -99,11 +96,9 @@ class Table:
         coords: Mapping[str, Any] | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> xr.Dataset:
-        """Return a labelled result.
+        """Return a labelled result; variables without values are left out.
 
-        variables: Declarations; those without values are left out.
         values: Arrays by name; (cell, ...) where (metric, gain, ...) is declared.
-        coords, attrs: Further coordinates, and attributes.
         """
         arrays = {}
         for variable in variables:
@@ -133,11 +128,10 @@ class Table:
     @cached_property
     def tables_left_out(self) -> tuple[Table, ...]:
         """The table without each group of units; none where there are no groups."""
-        groups = np.unique(self.group_left_out)
-        return tuple(self._with_units(self.group_left_out != group) for group in groups)
+        groups = self.group_left_out
+        return tuple(self._with_units(groups != group) for group in np.unique(groups))
 
     def _with_units(self, kept: NDArray[np.bool_]) -> Table:
-        """Return the table of some units, bool (unit,), at least one of each collection."""
         stops = np.cumsum([kept[part.units].sum() for part in self.strata]).tolist()
         slices = map(slice, [0, *stops], stops)
         return replace(
@@ -216,8 +210,6 @@ def make_table(
 
     cube: ``score[metric, gain, run, topic]``, dims and labels in any order, in memory or lazy; a
         coordinate ``collection`` along topic names strata.
-    metrics, runs: Labels to keep; None keeps all.
-    missing: ``refuse`` missing scores, or ``drop`` their topics.
     bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
     weights: Weights of collections; 1 for those that it does not name.
     """

@@ -47,8 +47,7 @@ class Stratum(NamedTuple):
 def cubes_of(data: Any) -> dict[str, xr.Dataset]:
     """Return the cubes of one or several collections by name; the name of a single cube is empty.
 
-    data: A cube, or its scores; a mapping or an `xarray.DataTree` of cubes; a cube with a dim
-        ``collection``, along which runs and topics that a collection lacks are empty.
+    data: A cube; a mapping or DataTree of cubes; a cube with a dim ``collection``.
     """
     if isinstance(data, xr.DataTree):
         nodes = {node.path.strip("/"): node.to_dataset() for node in data.subtree}
@@ -69,10 +68,7 @@ def cubes_of(data: Any) -> dict[str, xr.Dataset]:
 
 
 def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[str]) -> xr.Dataset:
-    """Return the mean scores of systems over the runs that repeat them, and note it.
-
-    runs: Systems to keep; or runs, each of which is a system of its own then.
-    """
+    """Return the mean scores of systems over their runs; or runs, if these are asked for."""
     counts = Counter(labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else [])
     if set(counts.values()) <= {1} or (runs and not counts.keys() >= set(runs)):
         return select(cube, runs=runs)
@@ -83,21 +79,17 @@ def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[s
         for name in systems
     ]
     joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
-    fewest, most = (end([counts[name] for name in systems]) for end in (min, max))
+    several = sorted({counts[name] for name in systems})
+    of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
     notes.append(
-        f"Scores are means over {fewest if fewest == most else f'{fewest} to {most}'} repetitions "
-        "of a system on each topic; limits are over topics."
+        f"Scores are means over {of} repetitions of a system on each topic; limits are over topics."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
 
 
 def complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
-    """Return the loaded cube without topics that lack scores, and note it.
-
-    missing: ``refuse`` or ``drop``.
-    Raises BadPlan: Missing scores that are refused, or on every topic.
-    """
+    """Return the loaded cube without topics that lack scores; BadPlan if that is not asked for."""
     cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
     finite = np.isfinite(cube[names.SCORE].values)
     complete = finite.all(axis=(0, 1, 2))
@@ -125,8 +117,7 @@ def units_of(
     A unit is a topic, a group where topics come in groups, or a bag of them where there are many.
 
     notes: What is said of groups and bags is appended.
-    in_bags: Whether more than 1,400 units of a collection are put into bags, if the cube has any.
-    weights: Weights of collections; 1 for those that it does not name.
+    in_bags, weights: As of `make_table`.
     """
     n_topics = cube.sizes[names.TOPIC]
     collections = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), n_topics).astype(object)
@@ -185,20 +176,17 @@ def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
 def unit_scores(
     cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
-    """Return the mean scores of units in distinct cells, and what is known of these.
+    """Return the mean scores of units, float64 (cell, run, unit); `Table.binary` and `ranges`.
 
     distinct: bool (metric, gain).
     of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
-    Returns mean, binary, ranges: float64 (cell, run, unit); by cell, whether all topics have 0 or
-        1, and the least and greatest score that there can be, or None.
     """
     order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
     mean, binary, ranges = [], [], list[Range | None]()
     for metric, gain in np.argwhere(distinct).tolist():
         scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
         binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
-        whole = len(sizes) == len(of_topic)
-        mean.append(scores if whole else np.add.reduceat(scores, starts, axis=-1) / sizes)
+        mean.append(np.add.reduceat(scores, starts, axis=-1) / sizes)
         ends = _range_of(cube, metric, binary=binary[-1])
         if ends is not None:
             check_range(scores, *ends)
@@ -209,10 +197,7 @@ def unit_scores(
 
 
 def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
-    """Return the range of a metric: that of the cube or of a metric of ours; None if unknown.
-
-    binary: Whether all of its scores are 0 or 1, as it is then.
-    """
+    """Return the range of the cube, of a metric of ours, or of 0 and 1; None if unknown."""
     stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
     low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
     if low < high:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from scorecube.analyses.plan import request_digest
+from scorecube.analyses.plan import digest_of
 from scorecube.errors import (
     BadName,
     BadPlan,
@@ -183,7 +183,7 @@ def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[
         "selection": {key: str(value) for key, value in entry.selection.items()},
         "scores": [[h.name, h.cube, h.rankings if analysis.uses_rankings else ""] for h in heads],
     }
-    request = request_digest(record)
+    request = digest_of(record)
     stored = study[collections[0]].result_attributes(analysis.name)
     return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")
 

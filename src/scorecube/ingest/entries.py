@@ -19,12 +19,7 @@ DOCUMENT_HEADERS = DOCUMENTS | {"docno", "pid", "passageid", "corpusid"}
 
 
 class Kind(NamedTuple):
-    """What is read: runs or judgements.
-
-    argument: Its name.
-    headers, field: Headers of the values in tables, and the attribute of records that has them.
-    forms: The forms that are read, for messages.
-    """
+    """What is read: argument, headers of values in tables, their field in records, and forms."""
 
     argument: str
     headers: frozenset[str]
@@ -64,13 +59,7 @@ QRELS = Kind(
 
 
 def entries_of(value: Any, kind: Kind, path: str, first: int = 1) -> Entries:
-    """Return the entries of one run, or of judgements, in any form.
-
-    value: An object as of `Kind.forms`.
-    path: Its file, or what messages name.
-    first: Line of the first entry, for messages.
-    Raises BadInput: Another form; a topic or document that is empty or has blanks.
-    """
+    """Return the entries of one run, or of judgements, in any form; `first` is its first line."""
     topics, documents, values, ranks = _columns(value, kind)
     lines = range(first, first + len(values))
     return Entries(

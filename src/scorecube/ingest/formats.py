@@ -39,11 +39,7 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class File:
-    """A file of scores, which is read once.
-
-    path: Its path.
-    text: Its text; '' of Parquet.
-    """
+    """A file of scores, which is read once; the text of Parquet is empty."""
 
     path: PathLike
     text: str

@@ -6,13 +6,13 @@ import dataclasses
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from scorecube import names
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.entries import QRELS, entries_of, is_path, places_of
@@ -34,33 +34,19 @@ FIELDS = {TREC: (2, 3), NTCIR: (1, 2), NTCIR_GRADES: (2, 1), CLASSES: (2, 3)}
 """Fields of a line -> the places of the document and the level."""
 
 
-class Dialect(StrEnum):
-    """Columns of a judgement file."""
-
-    AUTO = "auto"
-    """``topic iteration document level`` (TREC), ``topic document L2`` (NTCIR), or ``topic grade
-    document binary`` with the grades S, A, B, C: levels 3, 2, 1, 0; by the first line."""
-    TREC_CLASSES = "trec-classes"
-    """``topic class document level``: documents of one class give the same answer.
-
-    A hyphen is no class; 0 is one.
-    """
-
-
-def read_judgements(path: Any, *, dialect: str = Dialect.AUTO) -> Qrels:
-    """Read judgements in any form.
+def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
+    """Read judgements in any form; a negative level means pooled but not judged.
 
     path: A file of lines, or a table with a header as of BEIR, also in JSON lines, JSON or Parquet;
         .rel files or a folder of them; ``ir_datasets:NAME``; or judgements in memory, see
         `scorecube.ingest.entries.QRELS`.
-    dialect: A `Dialect`. A negative level means pooled but not judged.
-    Raises BadInput: Naming file and line: too few or too many columns, a level that is not an
-        integer, a document judged twice in a topic.
+    dialect: ``auto``, by the first line, or ``trec-classes``: documents of one class give the same
+        answer; a hyphen is no class, 0 is one.
     """
     path = _of_ir_datasets(path)
     if not is_path(path):
         return _of_object(path, QRELS.argument)
-    if Dialect(dialect) is Dialect.TREC_CLASSES:
+    if dialect == "trec-classes":
         return _read_lines(path, CLASSES)
     if files := _rel_files(path):
         return _read_rel(files)
@@ -96,11 +82,11 @@ def _read_lines(path: PathLike, line: str = "") -> Qrels:
     return _with_classes(qrels, [fields[1] for _, fields in rows]) if line == CLASSES else qrels
 
 
-def _with_classes(qrels: Qrels, names: Sequence[bytes]) -> Qrels:
+def _with_classes(qrels: Qrels, labels: Sequence[bytes]) -> Qrels:
     """Return judgements with the class of each line's document."""
     classes = np.full((len(qrels.topics), int(qrels.document_of.max()) + 1), -1, np.int32)
     numbers: list[dict[bytes, int]] = [{} for _ in qrels.topics]
-    for topic, document, name in zip(qrels.topic_of, qrels.document_of, names, strict=True):
+    for topic, document, name in zip(qrels.topic_of, qrels.document_of, labels, strict=True):
         if name != NO_CLASS:
             classes[topic, document] = numbers[topic].setdefault(name, len(numbers[topic]))
     return dataclasses.replace(qrels, classes=classes)
@@ -114,13 +100,7 @@ def _qrels_of(
     numbers: Sequence[int],
     grades: Mapping[str, float] | None = None,
 ) -> Qrels:
-    """Return judgements of rows.
-
-    path: What messages name as the file.
-    topics, documents, levels, numbers: Of each row; the numbers are those of lines, for messages.
-    grades: Spelling of levels; by default they are integers, perhaps with a letter L.
-    Raises BadInput: No row; a level that is none; a document that is judged twice in a topic.
-    """
+    """Return judgements of rows; levels are integers, perhaps with a letter L, or `grades`."""
     if not topics:
         raise BadInput(f"no line of a qrels file; expected {TREC}", path)
     values = np.empty(len(topics), np.int16)

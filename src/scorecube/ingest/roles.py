@@ -57,44 +57,21 @@ def chosen_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def header_word(cell: str) -> str:
-    """Return a header as `ROLES` has it: without blanks, hyphens, low lines and capitals.
-
-    Examples
-    --------
-    >>> header_word("Query-ID"), header_word("modelName"), header_word("question id")
-    ('queryid', 'modelname', 'questionid')
-    """
+    """Return a header as `ROLES` has it: without blanks, hyphens, low lines and capitals."""
     return re.sub(r"[\s_-]+", "", cell).lower()
 
 
 class Taken(NamedTuple):
-    """What the columns of one table are taken for.
-
-    at: Role -> its column, or columns of ``collection``.
-    values: Columns that may be metrics, or the column of scores beside one of metrics.
-    unread: Other columns.
-    """
+    """Columns of each role, and those that may be metrics."""
 
     at: dict[str, list[str]]
     values: list[str]
-    unread: list[str]
 
 
 def take_columns(
     header: Sequence[str], chosen: Mapping[str, str], path: PathLike | None = None
 ) -> Taken:
-    """Return what the columns of a table of scores are taken for.
-
-    header: Names of the columns.
-    chosen: Role, of `CHOSEN` -> name of its column.
-    Raises BadInput: A column that is not there; no column, or several, for the run, the topic, ...
-
-    Examples
-    --------
-    >>> taken = take_columns(["model", "question_id", "question", "accuracy"], {})
-    >>> taken.at, taken.values
-    ({'run': ['model'], 'topic': ['question_id']}, ['question', 'accuracy'])
-    """
+    """Return what the columns of a table of scores are taken for; roles may be `chosen`."""
     word_of = {name: header_word(name) for name in header}
     at = {role: _named(word_of, name) for role, name in chosen.items()}
     free = [name for name in header if [name] not in at.values()]
@@ -120,13 +97,10 @@ def take_columns(
             found = f"{len(columns) or 'no'} column{'s' * (len(columns) > 1)}"
             settle = f"; choose it with {option(f'{role}_column')}" if role in CHOSEN else ""
             names = ", ".join(columns or header)[:200] or "nothing"
-            raise BadInput(
-                f"{found} may be the {role}: found {names}{settle}",
-                path,
-                None if path is None else 1,
-            )
+            text = f"{found} may be the {role}: found {names}{settle}"
+            raise BadInput(text, path, None if path is None else 1)
     values = [name for name in values if name not in unread]
-    return Taken({role: columns for role, columns in at.items() if columns}, values, unread)
+    return Taken({role: columns for role, columns in at.items() if columns}, values)
 
 
 def _named(word_of: Mapping[str, str], name: str) -> list[str]:

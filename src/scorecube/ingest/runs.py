@@ -45,13 +45,7 @@ MTEB_MODEL = "mteb_model_meta"
 
 
 def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False) -> RunLines:
-    """Read one run file, plain or gzip: lines of topic, Q0, document, rank, score and tag.
-
-    run_name: ``tag`` names a run by its last column, ``file`` by its file name without .gz.
-    with_ranks: Whether the rank column must be numbers (it is ignored otherwise).
-    Raises BadInput: Naming file and line: too few or too many columns, a score or rank that is not
-        a number, two tags in one file, a tag or topic that is not UTF-8 or has control characters.
-    """
+    """Read one run file, whose ranks must be numbers only `with_ranks`."""
     columns = split_lines(content_of(path), 6)
     # A damaged file has other second fields.
     if columns is None or not columns[1].equal(columns[1][:1]).all():
@@ -125,18 +119,7 @@ def _run_lines(
 
 
 def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines]:
-    """Return runs that are objects.
-
-    runs: Any form of `scorecube.ingest.entries.RUN`, or a data frame with a column of runs.
-    with_ranks: Whether ranks must be numbers (they are ignored otherwise).
-    Raises BadInput: An object in another form, a run without a name, labels with blanks, a score
-        that is not a number.
-
-    Examples
-    --------
-    >>> [run.name for run in runs_in_memory({"a": {"1": {"d1": 0.5}}})]
-    ['a']
-    """
+    """Return runs in a form of `scorecube.ingest.entries.RUN`, or a frame with a column of runs."""
     named: Any = runs
     if isinstance(runs, pd.DataFrame):
         tags = [column for column in runs.columns if header_word(str(column)) in TAGS]
@@ -162,9 +145,8 @@ def _runs_of_file(path: PathLike, judged: Collection[str]) -> list[RunLines]:
     """Return the runs in JSON, ``{topic: {document: score}}`` or of MTEB, or in Parquet.
 
     Predictions are ``{subset: {split: {query: {document: score}}}}`` beside ``mteb_model_meta``,
-    which names the model (``_save_task_predictions`` of mteb 2.26, read 2026-11-25).
-
-    judged: Judged topics, which tell the subset and split.
+    which names the model (``_save_task_predictions`` of mteb 2.26, read 2026-11-25); the judged
+    topics tell the subset and split.
     """
     name = re.sub(r"\.(json|parquet)$", "", bare_name(path))
     try:
@@ -229,9 +211,6 @@ def run_sources(
 
     runs: Files, folders or globs, or runs in memory, see `runs_in_memory`.
     topics: Judged topics, to find topic and run in names of files.
-    with_ranks: Whether ranks of runs in memory must be numbers (they are ignored otherwise).
-    Raises BadInput: No files; a list with a name that does not identify topic and run; two lists of
-        one run and topic.
     """
     paths = [runs] if is_path(runs) else runs
     if isinstance(paths, Mapping | pd.DataFrame) or not isinstance(paths, Iterable):
@@ -282,11 +261,7 @@ def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FileJudge:
-    """Reads and judges runs one after the other, in threads and on clusters.
-
-    qrels: Judgements of all runs.
-    run_name, order, depth: See `scorecube.read_rankings`.
-    """
+    """Reads and judges runs, in threads and on clusters; see `scorecube.read_rankings`."""
 
     qrels: Qrels
     run_name: str

@@ -31,11 +31,9 @@ MAY_BE_EMPTY = ("gain", "seed", names.TOPIC_GROUP)
 
 
 class Part(NamedTuple):
-    """Scores of one file or object.
+    """Scores of one file, or of an object without a path, and what columns were taken for.
 
-    frame: Columns are some of `LABELS`, and ``score``; the index is the line, or the row.
-    path: The file; None for an object.
-    notes: What the columns were taken for, what is not read.
+    The columns of the frame are some of `LABELS`, and ``score``; its index is the line, or the row.
     """
 
     frame: pd.DataFrame
@@ -44,12 +42,7 @@ class Part(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Scores that were read.
-
-    arrays: Collection -> scores with the dims `DIMS` and labels as text.
-    notes: As of `Part`.
-    systems, groups: Collection -> run -> its system, topic -> its group.
-    """
+    """Scores with the dims `DIMS`, systems of runs and groups of topics, by collection; notes."""
 
     arrays: dict[str, xr.DataArray]
     notes: Sequence[str] = ()
@@ -66,12 +59,10 @@ def only_measures(
 ) -> Part:
     """Return the scores of the measures that are wanted, under their names here.
 
-    frame: Scores whose metrics are measures of a tool.
     metric: The only one to read, by its name here or in the tool; None for all.
     label: Measure of the tool -> its name here, or the tool's own name where the names here mean
         something else.
     counts: Measures that are read only on request.
-    Raises BadInput: No score of the metric.
     """
     measures = labels_of(frame["metric"])
     name_of = {measure: label(measure) for measure in measures.categories}
@@ -86,11 +77,7 @@ def only_measures(
 
 
 def collect(parts: Sequence[Part]) -> Reading:
-    """Return the scores of files and objects as one.
-
-    Raises BadInput: All problems: a label that is missing, a score that is no number, a second
-        score of a run on a topic; a topic of two groups, a run of two systems; no scores.
-    """
+    """Return the scores of files and objects as one; refuse what is no score, or stands twice."""
     tidy = [_tidied(part) for part in parts]
     frame = tidy[0] if len(tidy) == 1 else pd.concat(tidy)
     paths = np.repeat(np.arange(len(parts)), list(map(len, tidy)))
@@ -179,12 +166,7 @@ def cubes_of(
     notify: Notify | None = None,
     path: PathLike | None = None,
 ) -> dict[str, xr.Dataset]:
-    """Return the cubes of scores that were read, by collection.
-
-    teams, systems, notify: As of `cube_from_scores`; `notify` is called first with what was read.
-    path: File of the teams, for notes.
-    Raises BadInput: As of `cube_from_scores`.
-    """
+    """Return the cubes of scores that were read, by collection; `path` is the file of the teams."""
     warn = notify or LOGGER.warning
     for line in reading.notes:
         (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)

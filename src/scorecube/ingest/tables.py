@@ -48,10 +48,7 @@ def refuse(problems: Sequence[BadInput]) -> None:
 def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
     """Return the table of a text with cells between commas, tabs or semicolons.
 
-    has_header: Whether the first line names the columns; otherwise they are numbered, and cells may
-        stand between blanks.
-    Raises BadInput: No cell; a line with another number of cells than the first; a quote that is
-        never closed; two columns of one name.
+    has_header: Without one, columns are numbered, and cells may stand between blanks.
     """
     reader = csv.reader(
         io.StringIO(text), delimiter=delimiter_of(text), strict=True, skipinitialspace=True
@@ -93,13 +90,7 @@ def refuse_repeated(header: list[str], path: PathLike | None, line: int | None =
 
 
 def delimiter_of(text: str) -> str:
-    r"""Return the most frequent delimiter that occurs equally often in the first two lines.
-
-    Examples
-    --------
-    >>> [delimiter_of(text) for text in ("topic,a\n1,0.5\n", "topic;a,1;b\n1;0;1\n", "a\n0.5\n")]
-    [',', ';', ',']
-    """
+    """Return the most frequent delimiter that occurs equally often in the first two lines."""
     lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
     outside = ["".join(line.split('"')[::2]) for line in lines]  # quotes
     counts = {mark: [line.count(mark) for line in outside] for mark in DELIMITERS}
@@ -113,10 +104,7 @@ def is_json(text: str) -> bool:
 
 
 def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
-    """Return the objects of JSON lines with their lines, those of a list, or the only one.
-
-    Raises BadInput: What is no JSON, with its line.
-    """
+    """Return the objects of JSON lines with their lines, those of a list, or the only one."""
     lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
         is_lines = isinstance(json.loads(lines[0][1]), dict)
@@ -175,10 +163,7 @@ def read_parquet(path: PathLike) -> pd.DataFrame:
 def columns_of(
     path: PathLike, names: Sequence[str], optional: Sequence[str] = ()
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of some columns of a CSV file (BadInput without one).
-
-    optional: Columns whose cells are empty where the file does not have them.
-    """
+    """Yield the line and the cells of columns of a CSV file, empty for optional ones it lacks."""
     table = table_of_text(read_text(path), path)
     found = ",".join(table.columns)[:200]
     table.columns = pd.Index(list(map(header_word, table.columns)))
@@ -191,13 +176,7 @@ def columns_of(
 
 
 def number_of(cell: Any) -> float:
-    """Return the number in a cell, NaN if it is missing; infinity for other content.
-
-    Examples
-    --------
-    >>> [number_of(cell) for cell in ("0.5", "true", "NA", None, "1_0", "inf", [1])]
-    [0.5, 1.0, nan, nan, inf, inf, inf]
-    """
+    """Return the number in a cell, NaN if it is missing; infinity for other content."""
     text = "" if cell is None else str(cell).strip().lower()
     if text in FLAGS or text in MISSING:
         return FLAGS.get(text, math.nan)

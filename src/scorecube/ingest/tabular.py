@@ -53,8 +53,7 @@ def read_long(
 
     metric: The only metric to read. Of a table without a metric column, the column of that name;
         without such a column, the name of the column score (by default, the name of the file).
-    chosen: Role -> its column, see `scorecube.ingest.roles.take_columns`.
-    Raises BadInput: A header without run, topic or scores, or with two columns for one; no rows.
+    chosen: Role -> its column.
     """
     header = table.columns.tolist()
     taken = take_columns(header, chosen or {}, path)
@@ -124,12 +123,10 @@ def _said(taken: Taken, metrics: Mapping[str, str]) -> str:
 def read_matrix(file: File, metric: str | None = None, *, has_header: bool = True) -> Part:
     """Return the scores of a matrix: topics down and runs across, or exchanged.
 
-    metric: Name of the metric; by default that of the file.
     has_header: Whether the first line names runs. Otherwise they are numbered, and the first column
         holds topics where it has other cells than scores, or different whole numbers beside scores
         with a fraction; cells may also stand between blanks then.
     Without a first column of topics, these are numbered by line.
-    Raises BadInput: A line of another length than the header; a table of means, or of other things.
     """
     path = file.path
     table = table_of_text(file.text, path, has_header=has_header)

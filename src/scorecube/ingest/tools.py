@@ -46,11 +46,8 @@ RUNID, ALL, MEAN = "runid", "all", "amean"
 class OneRun(NamedTuple):
     """A format whose files hold one run, a score a line; lines of ``all`` topics are left out.
 
-    line: Regular expression of a line with the groups metric, topic and score.
-    label: Measure of the tool -> its name here, or the tool's own name where the names here mean
-        something else.
-    counts: Measures that are read only on request.
-    comment: Regular expression of lines without a score.
+    Regular expressions of a line (groups metric, topic, score) and of lines without a score; the
+    others are as of `only_measures`.
     """
 
     line: re.Pattern[str]
@@ -218,15 +215,10 @@ def read_collections(
 ) -> Reading:
     """Read files of per-topic scores that other tools computed, of one or several collections.
 
-    paths: Files, plain or gzip.
     layout: Name of the format, see `layouts`; ``auto`` detects it from the content of each file.
     metric: Name of the metric where a file does not name it, else the only metric to read, by its
         name here or in the tool.
     chosen: Role (run, topic, collection or seed) -> its column, of tables with named columns.
-    Returns reading: The scores, and what was read as what. Metrics of other tools have the names of
-        this package where they mean the same.
-    Raises BadInput: What is wrong with a file, with its line; a file of an unknown format.
-    Raises BadPlan: An unknown layout; columns that are chosen of another one than long.
     """
     parts = []
     for path in paths:

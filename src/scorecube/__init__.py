@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from scorecube.analyses.judges import Judges as Judges
     from scorecube.analyses.leaderboard import Board as Board
     from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
+    from scorecube.analyses.leaderboard import rank_sets as rank_sets
     from scorecube.analyses.pairs import Paired as Paired
-    from scorecube.analyses.rank_sets import rank_sets as rank_sets
     from scorecube.analyses.reliability import Reliability as Reliability
     from scorecube.analyses.resampling import Bootstrap as Bootstrap
     from scorecube.analyses.resampling import MaxT as MaxT
@@ -59,7 +59,7 @@ _NAMES = {
     "analyses": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
     "Reliability Stability Swap Teams Tukey",
     "analyses.designs": "variances",
-    "analyses.rank_sets": "rank_sets",
+    "analyses.leaderboard": "rank_sets",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",
     "design": "topic_set_size wcw",

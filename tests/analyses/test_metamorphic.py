@@ -75,7 +75,7 @@ JUDGED = ("corrected", "corrected_low", "corrected_high")
 JUDGED_DIFFERENCES = ("bias", "bias_low", "bias_high", "run_bias")
 BOUGHT = ("corrected", "corrected_low", "corrected_high", "tau_low", "tau_high")
 """What depends on the topics whose labels are used, which are drawn by position."""
-IN_ORDER = ("sorted_run", "sorted_mean", "swops")
+IN_ORDER = ("sorted_mean", "swops")
 """What follows the order of the first metric, in which equal runs stand by label."""
 OF_TAU = ("topics_low", "topics_high")
 """Limits from groups of topics, which are drawn by position."""
@@ -121,7 +121,7 @@ RELATIONS: dict[str, Relation] = {
         rename("run"), view_renamed("run"),
         laws(
             Law(),
-            correlate=Law(free=IN_ORDER[:2]), teams=Law(close=KEPT_MEANS),
+            correlate=Law(free=IN_ORDER[:1]), teams=Law(close=KEPT_MEANS),
              # of runs with equal scores the first is named
             judges=Law(close=[*JUDGED, *JUDGED_DIFFERENCES]),
             reliability=Law(close=RELIABILITY),

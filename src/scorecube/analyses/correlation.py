@@ -47,8 +47,6 @@ VARIABLES = read_variables("""
     of_gains | flag | 1 | whether two gain settings of a metric are compared
     discordant | count | pairs | pairs of runs in opposite orders in the two rankings
     tied_pairs | count | pairs | pairs of runs tied in either ranking
-    [gain system]
-    sorted_run | label | 1 | run at a place in the order of the first metric
     [gain metric system]
     sorted_mean | estimate | score | mean score of the run at that place
     [gain metric]
@@ -155,10 +153,7 @@ def coefficients(table: Table, above: IntArray, compared: IntArray) -> dict[str,
 
 
 def above_by_cell(table: Table) -> IntArray:
-    """Return the number of runs with a better mean than each run, int64 (cell, run).
-
-    Sums that differ by up to a unit of the grid a topic are ties.
-    """
+    """Return how many runs have a better mean than each, by over a unit: int64 (cell, run)."""
     sums = table.units.sum(axis=-1) * np.where(table.higher, 1.0, -1.0)[:, np.newaxis]
     return ranks_above(sums, table.sizes.size)
 
@@ -169,7 +164,6 @@ def in_order(table: Table, above: IntArray) -> dict[str, Any]:
     means, ranks = (of_cells[table.cell_of] for of_cells in (table.means, above))
     sorted_ranks = np.take_along_axis(ranks, order[np.newaxis], axis=-1)
     return {
-        "sorted_run": np.array(table.runs, object)[order],
         "sorted_mean": np.take_along_axis(means, order[np.newaxis], axis=-1).swapaxes(0, 1),
         "swops": (np.diff(sorted_ranks, axis=-1) < 0).sum(axis=-1).T,
     }

@@ -97,13 +97,7 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
 
 
 def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
-    """Return the number of topics that comparisons of systems on the same topics need.
-
-    cube, missing: As of `variances`.
-    settings: Of `topic_set_size`.
-    Returns sizes: As of `topic_set_size` by the residual variance, with jackknife limits over
-        topics; missing where the variance is.
-    """
+    """Return `topic_set_size` by the residual variance, with jackknife limits."""
     found, parts = variances(cube, missing), []
     for end in ("", "_low", "_high"):
         variance = found[f"residual_variance{end}"].reset_coords(drop=True)
@@ -148,11 +142,7 @@ def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any)
 
 
 def noncentralities(systems: Sequence[int]) -> xr.Dataset:
-    """Return noncentralities by number of systems, and 4 z^2 (Sakai 2017, Figure 1).
-
-    ``approximate`` and ``exact`` are at `FIVE_EIGHTY` (risks, systems), ``at_condition`` is the
-    approximation at `CONDITIONS`.
-    """
+    """Return noncentralities by number of systems, and 4 z^2 (Sakai 2017, Figure 1)."""
     m = np.array(list(systems), float)
     alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
     alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
@@ -172,11 +162,7 @@ def four_z_squared(alpha: Any) -> Any:
 
 
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
-    """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
-
-    variances: Within-system variances.
-    mode: Of the analysis of variance.
-    """
+    """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2)."""
     difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
     sizes = {
         "interval_topics": topic_set_size(variances, width=difference, method="ci"),
@@ -189,11 +175,7 @@ def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
 
 
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
-    """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` differences or widths.
-
-    result: Of `topic_set_size`, at one gain setting.
-    along: Dim of the required differences or widths, which the nearby ones are not below.
-    """
+    """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
     points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), POINTS)
     settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
     settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: points}

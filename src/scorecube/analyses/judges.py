@@ -201,10 +201,7 @@ class Judges(Analysis):
 
 
 def judged_by(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
-    """Return the tables of a truth and of a judge at a place, of a cube of `judgement_sets`.
-
-    Raises BadPlan: Missing scores; fewer than 2 common runs, or 2 topics of each set.
-    """
+    """Return the tables of a truth and of a judge at a place; BadPlan for gaps, or too few."""
     of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
     parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
     known = [part[names.SCORE].notnull() for part in parts]

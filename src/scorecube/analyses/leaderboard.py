@@ -1,4 +1,4 @@
-"""Leaderboards of one collection, and boards of the weighted mean over several."""
+"""Leaderboards of one collection, boards of the weighted mean over several, and rank sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import binary_notes, check_pairs
+from scorecube.analyses.pairs import binary_notes, check_pairs, pair_positions
 from scorecube.analyses.protocol import ALL_COLLECTIONS, Analysis, Part, Totals
 from scorecube.analyses.step_down import Family, critical_value, families_of, maxima_block
 from scorecube.analyses.table import Table, make_table
@@ -20,10 +20,19 @@ from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.schema import label_array, labels_of, read_variables
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
+from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.intervals import estimate, few_differ, logit_limits, mean_limits
-from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
+from scorecube.statistics.rank_sets import (
+    competition_ranks,
+    groups_in_order,
+    normal_step_down,
+    rank_limits,
+)
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SYMMETRIC = 1e-8
+"""Relative difference up to which a covariance matrix is symmetric, and share of its largest
+eigenvalue up to which a negative one is rounding: matrices are often printed with eight digits."""
 VARIABLES = read_variables("""
     [metric gain run]
     mean | estimate | score | mean score of a run
@@ -32,8 +41,6 @@ VARIABLES = read_variables("""
     rank | estimate/iu | 1 | rank of the mean, 1 for the best; the best rank of ties
     rank_low | low/iu:rank | 1 | best rank of the confidence set
     rank_high | high/iu:rank | 1 | worst rank of the confidence set
-    group_first | label/iu | 1 | first group of runs that are not separated
-    group_last | label/iu | 1 | last group of runs that are not separated
     groups | label | 1 | groups of a run: letters, or numbers where there are more than letters
     difference | estimate | score | mean minus that of the baseline
     difference_low | low:difference | score | simultaneous lower limit of the difference
@@ -180,10 +187,7 @@ class Board(Leaderboard):
 
 
 def mean_rows(table: Table, cell: int, largest: Any, alpha: float) -> dict[str, Any]:
-    """Return the means of the runs of a cell with limits, those of leaders over all runs.
-
-    largest: float64 (trial,): largest t over the means of runs.
-    """
+    """Return means of runs with limits, those of leaders by the largest t over runs, (trial,)."""
     ends, mean = table.ranges[cell], table.means[cell]
     samples = [table.samples(scores) for scores in table.scores[cell]]
     limits = np.array([mean_limits(sample, ends, 1 - alpha) for sample in samples])
@@ -206,8 +210,7 @@ def rank_rows(table: Table, cell: int, family: Family, p: Any, alpha: float) -> 
     sign = 1.0 if table.higher[cell] else -1.0
     ahead = sign * family.difference
     decided = (p < alpha) & (ahead != 0)
-    better = np.where(ahead > 0, family.first, family.second)[decided]
-    worse = np.where(ahead > 0, family.second, family.first)[decided]
+    better, worse = ordered(family.first, family.second, ahead, decided)
     low, high = rank_limits(better, worse, len(table.runs))
     # On the grid: equal scores have equal means.
     means = sign * sum(
@@ -220,22 +223,22 @@ def rank_rows(table: Table, cell: int, family: Family, p: Any, alpha: float) -> 
         "rank": competition_ranks(means),
         "rank_low": low,
         "rank_high": high,
-        "group_first": begin,
-        "group_last": end,
         "groups": group_labels(begin, end),
         "separated_neighbours": np.int32((begin[order[1:]] > end[order[:-1]]).sum()),
         "own_error_pairs": np.int32(family.own_error_pairs(alpha, decided)),
     }
 
 
+def ordered(first: Any, second: Any, ahead: Any, decided: Any) -> tuple[Any, Any]:
+    """Return the better and the worse runs of decided pairs, by how far the first are ahead."""
+    better, worse = np.where(ahead > 0, first, second), np.where(ahead > 0, second, first)
+    return better[decided], worse[decided]
+
+
 def baseline_rows(
     table: Table, cell: int, family: Family, critical: float, p: Any, alpha: float, rank: Any
 ) -> dict[str, Any]:
-    """Return the differences of the runs of a cell from the baseline, with simultaneous limits.
-
-    family, p: Pairs of the other runs with the baseline, and their p-values.
-    critical: What the largest statistic of the family exceeds with probability alpha.
-    """
+    """Return differences from the baseline, with simultaneous limits, of pairs with it."""
     base, others = family.second[0], family.first
     margin = np.sqrt(critical) * np.sqrt(family.variance + family.added) * table.grids[cell].unit
     difference, low, high, p_baseline = np.full((4, len(table.runs)), np.nan)
@@ -308,3 +311,89 @@ def read_weights(words: Sequence[str]) -> dict[str, float]:
             wanted = "expected a collection and a number above 0, such as nq=2"
             raise BadPlan(f"{option('weights', word)}: {wanted}", option="weights")
     return weights
+
+
+def rank_sets(
+    estimates: Any, covariance: Any, *, alpha: float = 0.05, trials: int = 10_000, seed: int = 1
+) -> xr.Dataset:
+    """Return the rank sets of systems with normal estimates, such as those of a leaderboard.
+
+    The estimand is the rank of each system's true value, 1 for the largest. The method is step-down
+    max-T over all differences (Mogstad, Romano, Shaikh and Wilhelm 2024, with known covariance).
+
+    Parameters
+    ----------
+    estimates
+        (system,): mean scores; systems have the labels of a pandas Series, else numbers from 1.
+    covariance
+        (system, system): covariance of the estimates; or (system,): their standard errors, if they
+        are independent.
+    alpha
+        1 - confidence of all sets together.
+    trials, seed
+        Of the simulation of the largest statistic.
+
+    Returns
+    -------
+    sets
+        ``estimate``, ``rank``, ``rank_low`` and ``rank_high`` along ``run``, in the given order.
+
+    Raises
+    ------
+    BadPlan
+        Estimates that are not finite, or a covariance of another shape, not symmetric, or not
+        positive semidefinite.
+
+    Examples
+    --------
+    >>> sets = rank_sets([0.9, 0.5, 0.45], [0.02, 0.05, 0.05])
+    >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    from scipy.special import ndtri
+
+    values, n = np.asarray(estimates, float), len(estimates)
+    if not 0 < alpha < 1:
+        raise BadPlan(f"alpha: expected a number between 0 and 1; found {alpha}", option="alpha")
+    matrix, factor = covariance_of(values, np.asarray(covariance, float))
+    first, second = pair_positions(n)
+    variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
+    errors, differences = np.sqrt(np.maximum(variances, 0.0)), values[first] - values[second]
+    tested, decided = np.flatnonzero(errors > 0), (errors == 0) & (differences != 0)
+    statistics = np.abs(differences[tested]) / errors[tested]
+    # Standard normal numbers by inversion of addressed words.
+    key, words = stream_key(seed, names.Purpose.ESTIMATES), np.empty((trials, n), np.uint64)
+    for trial in range(trials):
+        words[trial] = np.random.Philox(counter=[0, trial, 0, 0], key=key).random_raw(n)
+    replicates = factor @ ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53).T.copy()
+    decided[tested] = normal_step_down(
+        first[tested], second[tested], statistics, errors[tested], replicates, alpha
+    )
+    low, high = rank_limits(*ordered(first, second, differences, decided), n)
+    found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
+    about = {variable.name: variable.attrs() for variable in VARIABLES}
+    sets = {name: (names.RUN, array, about[name]) for name, array in found.items()}
+    index = getattr(estimates, "index", None)  # a method of lists
+    labels: Any = index if hasattr(index, "tolist") else range(1, n + 1)
+    return xr.Dataset(
+        {"estimate": (names.RUN, values)} | sets,
+        {names.RUN: label_array(map(str, labels))},
+        {"alpha": alpha, "trials": trials},
+    )
+
+
+def covariance_of(values: Any, covariance: Any) -> tuple[Any, Any]:
+    """Return the covariance of estimates as a matrix, and a factor F of it, F F'; or BadPlan."""
+    n = len(values)
+    if n < 2 or not np.isfinite(values).all():
+        raise BadPlan("rank sets need 2 or more estimates, all of them finite")
+    if covariance.shape == (n,) and (covariance >= 0).all():
+        return np.diag(covariance**2), np.diag(covariance)
+    if covariance.shape == (n, n) and np.isfinite(covariance).all():
+        apart = np.abs(covariance - covariance.T).max()
+        roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        if apart <= SYMMETRIC * np.abs(covariance).max() and roots[0] >= -SYMMETRIC * roots[-1] * n:
+            return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
+    raise BadPlan(
+        f"covariance: expected {n} standard errors, or a positive semidefinite matrix of {n} x {n}"
+    )

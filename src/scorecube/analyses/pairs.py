@@ -92,11 +92,7 @@ class PairTest(Analysis):
         return others, np.full(len(others), base, np.int32)
 
     def decided(self, p: FloatArray, safe: Any) -> dict[str, Any]:
-        """Return p-values (cell, ..., pair), adjusted ones, and how many are significant.
-
-        safe: P-values that are adjusted for the number of pairs, which are never 0; None where they
-            account for all pairs together.
-        """
+        """Return p-values (cell, ..., pair), how many are significant, and `safe` ones adjusted."""
         significant = np.stack([(p < alpha).sum(axis=-1) for alpha in self.alphas], axis=-1)
         values = {"p_value": p, "significant": significant, "share": significant / p.shape[-1]}
         for method in ("holm", "bh") if safe is not None else ():
@@ -269,11 +265,7 @@ def binary_notes(table: Table) -> list[str]:
 
 
 def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
-    """Return the mean differences of pairs in each cell with standard errors, (cell, pair).
-
-    Differences of less than 1e-9 of the range are none. The second estimates have pseudo-units
-    where few units differ; their error is NaN of equal scores of an unknown range.
-    """
+    """Return mean differences with standard errors, (cell, pair): plain, and with pseudo-units."""
     plain, guarded = np.zeros((2, 2, len(table.scores), len(pairs[0])))
     (part,), step = table.strata, max(1, AT_ONCE // table.sizes.size)
     for cell, scores in enumerate(table.scores):

@@ -67,11 +67,7 @@ class SingleTest(ResampledTest):
         return len(self.pairs(table)[0])
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return the trials that reach the statistic of each pair, and what is needed.
-
-        That is the largest difference, in units, over pairs in the trial with the (B alpha)-th
-        largest statistic, (cell, alpha).
-        """
+        """Return the trials that reach each pair's statistic, and the largest difference needed."""
         first, second = (runs[start:stop] for runs in self.pairs(table))
         reached = np.zeros((len(table.scores), stop - start), np.int32)
         needed = np.zeros((len(table.scores), len(self.alphas)))
@@ -92,11 +88,7 @@ class SingleTest(ResampledTest):
 
     @abstractmethod
     def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
-        """Return in how many trials each of some pairs reaches its statistic, int (pair,).
-
-        sums: float64 (run, trial): of the scores that are drawn.
-        needed: float64 (alpha,): as of `block`, of the pairs before; changed.
-        """
+        """Return in how many trials each pair reaches its statistic; raise `needed`, (alpha,)."""
 
     def counts(self, table: Table, totals: Totals) -> Any:
         return totals["reached"].astype(np.int64)
@@ -149,11 +141,7 @@ class Bootstrap(SingleTest):
         return summaries(self.summary, table.values[cell], np.ones((n, 1)), n)[:, 0]
 
     def unpaired_tail(self, table: Table, cell: int, first: Any, second: Any) -> Any:
-        """Return in how many trials the difference of each pair is reached, int (pair,).
-
-        The scores of both runs are moved to a common summary (geometric means on the logarithmic
-        scale), and both draw topics of their own.
-        """
+        """Return in how many trials runs moved to one summary differ as much, int (pair,)."""
         n, key = table.sizes.size, table.key(names.Purpose.UNPAIRED_TOPICS)
         draw = partial(topic_counts, key, WITH_REPLACEMENT, n, n, 0, table.trials)
         centres, scores = self.observed(table, cell), table.values[cell]

@@ -74,10 +74,7 @@ class Family:
 
     @cached_property
     def ascending(self) -> tuple[IntArray, FloatArray]:
-        """Pairs that vary, in ascending order of the statistic, and the least that reaches it.
-
-        The statistic is the squared difference over the variance with `added`: moderated t^2 / 5.
-        """
+        """Pairs that vary, by ascending moderated t^2 / 5, and the least that reaches each."""
         place = np.flatnonzero(self.varied)
         statistic = self.difference[place] ** 2 / (self.variance[place] + self.added)
         order = np.argsort(statistic, kind="stable")
@@ -202,11 +199,7 @@ def maxima_block(
 def largest_of_means(
     table: Table, cell: int, counts: Sequence[FloatArray], sums: FloatArray
 ) -> FloatArray:
-    """Return the largest absolute t over runs of the mean in each trial: float64 (trial,).
-
-    It is on the logit scale of scores with a range, and over the runs of which enough units differ.
-    counts: Of `drawn_counts`; `sums` of the scores that are drawn, (stratum, run, trial).
-    """
+    """Return the largest |t| of means over runs, (trial,); logits of scores with a range."""
     varied = table.once(f"varied {cell}", lambda: varied_runs(table, cell))
     units, ends, grid = table.units[cell][varied], table.ranges[cell], table.grids[cell]
     observed = np.zeros((len(units), 1))
@@ -240,9 +233,6 @@ def varied_runs(table: Table, cell: int) -> Any:
 
 
 def critical_value(largest: FloatArray, alpha: float) -> float:
-    """Return what the largest statistic of a trial exceeds with probability alpha.
-
-    The ceil((1 - alpha) (B + 1))-th smallest of B; NaN if B is too small.
-    """
+    """Return the ceil((1 - alpha) (B + 1))-th smallest of B statistics; NaN if B is too small."""
     rank = math.ceil(round((1 - alpha) * (len(largest) + 1), 9))
     return float(np.sort(largest)[rank - 1]) if rank <= len(largest) else math.nan

@@ -282,10 +282,7 @@ def of_trials(swap: Swap, table: Table, curve: Curve, totals: Totals) -> dict[st
 
 
 def of_levels(swap: Swap, table: Table, curve: Curve, left_out: list[Curve]) -> dict[str, Any]:
-    """Return required differences, and the shares that reach them, by level of confidence.
-
-    Limits over topics are of the smooth curve, and hold the edge of a bin; `suffix` has none.
-    """
+    """Return required differences and the shares that reach them, with limits over topics."""
     n_bins, required = curve.counts.shape[-1], curve.required
     left_out = left_out if swap.required == "isotonic" else []
     edges = swap.edges(table, n_bins)[:, np.newaxis]

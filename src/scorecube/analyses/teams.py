@@ -92,10 +92,7 @@ class JudgedRuns(Table):
     measures: tuple[tuple[Metric, FloatArray], ...]
 
     def scores_without(self, left_out: BoolArray, runs: Any) -> FloatArray:
-        """Score some runs without the documents that only teams left out, (team,), contributed.
-
-        Returns scores: float64 (cell, kept run, topic); NaN on topics without a relevant document.
-        """
+        """Score runs without what only teams left out contributed, (cell, run, topic), or NaN."""
         runs = np.arange(len(self.runs))[runs]
         scores = self.scores[:, runs].copy()
         if left_out.any():
@@ -177,10 +174,7 @@ class Teams(Analysis):
         return sorted({table.sizes.size, *(self.topic_sizes or ())}, reverse=True)
 
     def draw(self, table: JudgedRuns, start: int, stop: int) -> tuple[Any, Any]:
-        """Return the teams that some trials leave out, and places of topics, (leave, ..., trial).
-
-        The whole collection has one chain of topics.
-        """
+        """Return the teams that trials leave out, and places of topics, (leave, ..., trial)."""
         leaves, n_teams, n_topics = self.leaves(table), len(table.pools.teams), table.sizes.size
         of_teams, of_topics = table.key(Purpose.TEAMS_LEFT_OUT), table.key(Purpose.TOPIC_CHAIN)
         left_out = np.zeros((len(leaves), n_teams, stop - start), bool)

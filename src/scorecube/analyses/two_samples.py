@@ -171,10 +171,7 @@ class TwoSamples(Analysis):
     def sums(
         self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
     ) -> FloatArray:
-        """Return the sums of scores over samples in units of the grid, float64 (run, half, trial).
-
-        Of other summaries than the mean they are the summary times the size. All are integers.
-        """
+        """Return sums over samples, (run, half, trial), in grid units: summary times size."""
         drawn = counts.reshape(-1, counts.shape[-1]).T
         if self.summary == "mean":
             sums = table.units[cell][runs] @ drawn

@@ -269,23 +269,9 @@ def cubes(sc: Any, words: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 OF_PAPERS = [
-    "AP",
-    "AP(rel=2)",
-    "Q",
-    "O",
-    "P-measure",
-    "P+",
-    "RR",
-    "NWRR",
-    "Rprec",
-    "Rmeasure",
-    "AWP",
-    "RWP",
-    "nCG@10",
-    "nDCG@10",
-    "nG@1",
-    "nERR@10",
-]
+    "AP", "AP(rel=2)", "Q", "O", "P-measure", "P+", "RR", "NWRR", "Rprec", "Rmeasure", "AWP", "RWP",
+    "nCG@10", "nDCG@10", "nG@1", "nERR@10",
+]  # fmt: skip
 """Metrics that the studies of both trees have."""
 
 

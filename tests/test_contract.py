@@ -22,7 +22,7 @@ from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.options import value_of
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.views import view_names, view_of
-from scorecube.testing import simulate_cube, simulate_rankings
+from scorecube.testing import simulate_rankings
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files
@@ -259,14 +259,6 @@ def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
     picture = tmp_path / "swap.png"
     sc.figure(result).savefig(picture)
     assert picture.stat().st_size > 1000
-
-
-def test_a_cube_may_be_backed_by_dask_and_is_not_changed() -> None:
-    cube = simulate_cube(n_runs=5)
-    lazy = cube.chunk({"run": 2})
-    expected = sc.analyse(cube, sc.Swap(), trials=20, seed=1)
-    assert sc.analyse(lazy, sc.Swap(), trials=20, seed=1)["count"].equals(expected["count"])
-    assert lazy["score"].chunks is not None
 
 
 def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from scorecube.cli.program import app
-from scorecube.errors import BadInput, BadPlan, ScorecubeError, option
+from scorecube.errors import BadInput, BadPlan, option
 
 commands: Any = typer.main.get_command(app)
 flag_of = commands.build("bootstrap").flag_of
@@ -36,13 +36,6 @@ def test_an_argument_is_shown_as_python_and_as_the_command_line_spell_it(
     assert error.message(flag_of) == f"too few topics; use {on_command_line}, or fewer runs"
     assert error.option == name
     assert repr(error) == f"BadPlan({str(error)!r})"
-
-
-def test_an_error_inside_another_keeps_its_arguments() -> None:
-    inner = BadPlan(f"use {option('top_runs', 5)}")
-    outer = BadPlan(f"web: {inner.marked}")
-    assert (str(outer), outer.message(flag_of)) == ("web: use top_runs=5", "web: use --top-runs 5")
-    assert (str(ScorecubeError()), ScorecubeError().option) == ("", None)
 
 
 def test_an_error_crosses_processes_whole() -> None:

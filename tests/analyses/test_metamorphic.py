@@ -104,16 +104,8 @@ RESAMPLED = "everything is resampled, of topics by their positions"
 POOL = "fewer runs contribute fewer documents to the pool: all scores without a team may change"
 KEPT_MEANS = (
     "variance",
-    "variance_mean",
-    "variance_low",
-    "variance_high",
-    "change_mean",
-    "change_low",
-    "change_high",
-    "rank_change_mean",
-    "rank_change_low",
-    "rank_change_high",
-)
+    *(f"{name}_{end}" for name in ("variance", "change", "rank_change") for end in ("mean", "low", "high")),
+)  # fmt: skip
 ON_GRID = ("max_performance", "relative_difference")
 """Numbers on the grid, whose unit is another for another range of scores."""
 RELATIONS: dict[str, Relation] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.table import make_table
-from scorecube.statistics.variance import coefficient, components, mean_squares
+from scorecube.statistics.variance import components, mean_squares
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import reliability as oracle
 
@@ -36,26 +35,6 @@ def simulated(seed: int, p: int = 9, n: int = 12, systems: float = 0.3) -> Score
     random = np.random.default_rng(seed)
     effects = systems * random.normal(size=(p, 1)) + random.normal(size=(1, n))
     return np.asarray(effects + random.normal(size=(p, n)))
-
-
-@pytest.mark.data
-def test_published_numbers_of_adhoc3(data: Path) -> None:
-    """README, manual and vignette of gt4ireval: AP of the 30 of 40 runs with the highest means."""
-    frame = pd.read_csv(data / "adhoc3" / "ap.csv").T
-    frame.columns = pd.Index([str(column) for column in frame.columns])
-    means = frame.mean(axis=1)
-    cube = cube_from_scores({"AP": frame[means >= means.quantile(0.25)]})
-    result = analyse(cube, sc.Reliability(target=(0.97, 0.95, 0.9)))
-    (row,) = sc.table(result).to_dict("records")
-    assert (round(row["erho2"], 5), round(row["phi"], 5)) == (0.93265, 0.78613)
-    ratio = result["ratio"].sel(coefficient="erho2").item()
-    assert coefficient(ratio, 100).round(5) == 0.96515
-    (parts,) = sc.table(result, "components").to_dict("records")
-    printed = [f"{parts[name]:.5g}" for name in ("systems", "topics", "interaction")]
-    assert printed == ["0.0028117", "0.028093", "0.010152"]
-    topics = sc.table(result, "topics").set_index(["target", "coefficient"])["n_topics"]
-    assert (topics[0.95, "erho2"], topics[0.95, "phi"]) == (69, 259)
-    assert (topics[0.97, "erho2"], topics[0.9, "phi"]) == (117, 123)
 
 
 @pytest.mark.parametrize("seed", range(4))

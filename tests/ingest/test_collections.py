@@ -17,18 +17,8 @@ pytestmark = pytest.mark.data
 Case = tuple[str, list[str], list[str], list[str], int, int, int, tuple[str, str, str, float]]
 WEB = ["AP", "ERR@20", "nDCG@20", "P@10", "P@20", "RR"]
 TAR = [
-    "NCG_10",
-    "NCG_100",
-    "NCG_20",
-    "NCG_50",
-    "AP",
-    "last_rel",
-    "norm_area",
-    "num_docs",
-    "num_rels",
-    "num_shown",
-    "r",
-]
+    "NCG_10", "NCG_100", "NCG_20", "NCG_50", "AP", "last_rel", "norm_area", "num_docs", "num_rels", "num_shown", "r",
+]  # fmt: skip
 TREC8 = [
     "P@10", "P@100", "P@20", "P@5", "Rprec", "bpref", "AP", "map_cut_10", "map_cut_100", "nDCG", "nDCG@10", "nDCG@100",
     "nDCG@20", "nDCG@5", "num_rel", "num_rel_ret", "RR",

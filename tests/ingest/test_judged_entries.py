@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,15 +71,6 @@ def test_directories_globs_and_files_are_run_files(tmp_path: Path) -> None:
     assert found == [["a", "b", "c", "d"], ["b", "c"], ["a", "c"]]
     with pytest.raises(BadInput, match="run name 'b' is already taken by"):
         sc.read_rankings([folder, write(tmp_path / "again", RUN.replace(b"tag", b"b"))], qrels)
-
-
-@pytest.mark.parametrize(("run_name", "expected"), [("tag", "tag"), ("file", "input.bm25")])
-def test_runs_are_named_by_tag_or_by_file(tmp_path: Path, run_name: str, expected: str) -> None:
-    path = write(tmp_path / "input.bm25.gz", gzip.compress(RUN))
-    rankings = sc.read_rankings(path, write(tmp_path / "q", QRELS), run_name=run_name)
-    assert rankings["run"].values.tolist() == [expected]
-    changing = RUN.replace(b"1.5 tag", b"1.5 other")
-    assert levels_of(read(tmp_path, changing, run_name="file")) == LEVELS
 
 
 def test_ids_are_text_as_written(tmp_path: Path) -> None:
@@ -181,15 +171,6 @@ def test_dialects_are_told_apart_and_mean_the_same(tmp_path: Path, name: str) ->
     assert levels_of(sc.read_rankings(write(tmp_path / "run", RANKED), path)) == [[[3, 0], [2, 1]]]
 
 
-def test_a_run_without_team_is_its_own_team(tmp_path: Path) -> None:
-    for name in ("r1", "r2", "r3"):
-        write(tmp_path / "runs" / name, RUN.replace(b"tag", name.encode()))
-    paths = tmp_path / "runs", write(tmp_path / "q", QRELS)
-    teams = write(tmp_path / "teams.csv", b"run,team\nr1,A\nr3,A\nnot-here,B\n")
-    assert sc.read_rankings(*paths, teams)["team"].values.tolist() == ["A", "r2", "A"]
-    assert sc.read_rankings(*paths, {"r2": "B"})["team"].values.tolist() == ["r1", "B", "r3"]
-
-
 JUDGED = {"1": {"a": 1, "b": 0, "c": 2, "d": -1}, "2": {"a": 0, "b": 2}}
 RUNS = {
     "good": {"1": {"c": 3.0, "a": 2.0, "b": 1.0}, "2": {"b": 2.0, "a": 1.0}},
@@ -259,18 +240,6 @@ def test_dictionaries_are_ranked_as_the_same_files(tmp_path: Path, order: str) -
     expected = read(tmp_path, lines.encode(), judged.encode(), order=order)
     found = sc.read_rankings({"a": run}, qrels, order=order)
     assert found.drop_attrs().identical(expected.drop_attrs())
-
-
-def test_ranks_of_frames_are_those_that_files_may_have() -> None:
-    frame = pd.DataFrame({"qid": ["1"] * 3, "docno": ["a", "b", "c"], "score": [3, "2.5", 1.0]})
-    choices: list[list[Any]] = [[3, 2, 1], ["3", 2.0, "1"]]
-    for ranks in choices:
-        run = frame.assign(rank=pd.Series(ranks))
-        found = sc.read_rankings({"r": run}, JUDGED, order="rank")
-        assert found["level_at_rank"].sel(run="r", topic="1").values.tolist() == [2, 0, 1]
-    runs = {"r": frame.assign(rank=pd.Series([1, 2, "first"], dtype=object))}
-    with pytest.raises(BadInput, match="run 'r':3: rank 'first' is not a number"):
-        sc.read_rankings(runs, JUDGED, order="rank")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import csv
 import gzip
 import json
 import math
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,17 +182,6 @@ def test_long_tables_come_back_bit_by_bit(
         assert float(cube.sel(run=run, topic=topic, metric=metric).item()) == value
 
 
-def test_problems_of_a_file_are_said_at_once(tmp_path: Path) -> None:
-    def places(text: str) -> list[str]:
-        error = refused(written(tmp_path / "a.csv", f"model,item,acc,f1\n{text}"))
-        return re.findall(r"a\.csv:(\d+): ", str(error))
-
-    assert places("a,1,1,0.5\na,2,1\nb,1\n") == ["3", "4"]
-    assert places("a,1,1,0.5\na,2,good,0.5\n,2,1,0.5\na,1,0,[0.25]\n") == ["3", "4", "4", "5"]
-    assert places("a,1,1,0.5\n\na,1,1,0.5\n") == ["4", "4"]  # of either metric
-    assert "4 further" in str(refused(written(tmp_path / "b.csv", "run,topic,m\n" + "a,,1\n" * 9)))
-
-
 def test_metrics_are_named_by_column_file_or_option(tmp_path: Path) -> None:
     text = "qid,run,score\n1,a,0.5\n1,b,\n"
     path = written(tmp_path / "ndcg_cut_10.csv", text)
@@ -298,19 +286,6 @@ def test_runs_beside_systems_keep_their_names(tmp_path: Path) -> None:
     assert systems(cube) == {"a#x": "a", "a#y": "a", "b#x": "b", "b#z": "b"}
 
 
-def test_systems_are_a_column_of_the_table_of_teams(tmp_path: Path) -> None:
-    path = written(tmp_path / "teams.csv", "run,system,team\nx,a,t\ny,a,t\nz,,u\n")
-    scores = written(tmp_path / "m.csv", "run,topic,score\nx,q1,.1\ny,q1,.2\nz,q1,.3\n")
-    said: list[str] = []
-    cube = import_scores([scores], teams=path, notify=said.append)
-    assert systems(cube) == {"x": "a", "y": "a", "z": "z"}
-    assert cube["team"].values.tolist() == ["t", "t", "u"]
-    assert said[1:] == [f"{path}: no system for 1 run, each a system of its own: z"]
-    cube = import_scores([scores], teams=written(tmp_path / "t.csv", "run,system\nx,a\ny,a\nz,b\n"))
-    assert cube["team"].values.tolist() == ["x", "y", "z"]
-    assert systems(cube)["z"] == "b"
-
-
 def test_evaluated_runs_have_systems(tmp_path: Path) -> None:
     runs = [written(tmp_path / f"run{k}", f"1 Q0 d1 1 0.9 e5-{k}\n") for k in (1, 2)]
     labels = written(tmp_path / "labels.csv", "run,system\ne5-1,e5\ne5-2,e5\n")
@@ -353,13 +328,6 @@ def test_matrices_are_read(tmp_path: Path, name: str) -> None:
     frame = read_matrix(written(tmp_path / "ap.csv", MATRICES[name]))
     expected = pd.DataFrame(VALUES, ["r1", "r2"], ["401", "402", "403"])
     pd.testing.assert_frame_equal(frame, expected, check_index_type=False, check_column_type=False)
-
-
-def test_topics_without_a_column_are_numbered_from_one(tmp_path: Path) -> None:
-    frame = read_matrix(written(tmp_path / "ap.csv", '"sys1","sys2"\n' + "0.5,7e-04\n" * 10))
-    assert list(frame.index) == ["sys1", "sys2"]
-    assert list(frame.columns) == [f"{number:02d}" for number in range(1, 11)]
-    assert frame.loc["sys2", "10"] == 0.0007
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "NaN", "null", "None", " ", "-", "N/A", '""', '"NA"'])

@@ -27,45 +27,29 @@ SHOWN = 200
 class Odd:
     """One input.
 
-    Parameters
-    ----------
-    role
-        What it is: runs, qrels or teams, which are read with plain files for the rest; or scores.
-    content
-        Of the file, or what makes it; of the files of a folder, by name.
-    outcome
-        ``error FILE:LINE``, or runs with their teams and their scores by topic; the beginning of a long one. Of doubtful inputs, notes follow after `` | ``.
-    name
-        Of the file.
-    options
-        Of `read_rankings` or `import_scores`.
-    beside
-        Contents of the files that go with it, by role, other than plain ones.
-    gains
-        Gain settings that runs are evaluated with.
+    role: runs, qrels or teams, which are read with plain files for the rest; or scores.
+    content: Of the file, or what makes it.
+    outcome: ``error FILE:LINE``, or runs with their teams and their scores by topic; the beginning of a long one. Of doubtful inputs, notes follow after `` | ``.
+    options: Of `read_rankings` or `import_scores`.
+    gains: Gain settings that runs are evaluated with.
     """
 
     role: str
-    content: bytes | dict[str, bytes] | Callable[[], bytes]
+    content: bytes | Callable[[], bytes]
     outcome: str
     name: str = ""
     options: dict[str, Any] = field(default_factory=dict)
-    beside: dict[str, bytes] = field(default_factory=dict)
     gains: tuple[str, ...] = ("auto",)
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write the file and those that go with it; return their paths by role."""
         contents = {} if self.role == "scores" else {"runs": RUN, "qrels": QRELS}
-        contents |= self.beside
         paths = {role: folder / f"plain.{role}" for role in contents}
         for role, path in paths.items():
             path.write_bytes(contents[role])
         content = self.content() if callable(self.content) else self.content
         odd = folder / (self.name or NAMES.get(self.role, f"{self.role}.csv"))
-        if isinstance(content, dict):
-            odd.mkdir()
-        for name, each in content.items() if isinstance(content, dict) else [("", content)]:
-            (odd / name).write_bytes(each)
+        odd.write_bytes(content)
         return paths | {self.role: odd}
 
 
@@ -123,11 +107,6 @@ def wide(n_runs: int, n_topics: int) -> bytes:
     header = "topic," + ",".join(f"r{k}" for k in range(n_runs))
     row = ",0.5" * n_runs
     return "\n".join([header, *(f"{k}{row}" for k in range(n_topics))]).encode()
-
-
-def judged_topics(n_topics: int) -> bytes:
-    """Return judgements of topic 1 and of many other topics."""
-    return b"1 0 d1 1\n" + b"".join(b"t%d 0 d1 1\n" % k for k in range(n_topics))
 
 
 def ranked(score: Callable[[int], object], run: str = "a") -> bytes:

@@ -1,7 +1,4 @@
-"""Names that somebody may choose to do harm, or that are merely odd, and a study in which everything has such a name.
-
-``python -m tests.report.hostile FOLDER`` writes its report and figures, to look at them.
-"""
+"""Names that somebody may choose to do harm, or that are merely odd, and a study in which everything has such a name."""
 
 from __future__ import annotations
 
@@ -83,18 +80,9 @@ def hostile_study(
     more: Sequence[str] = (),
     gains: Sequence[str] = GAINS,
 ) -> None:
-    """Write a study of two collections with results of analyses.
+    """Write a study of two collections with results of analyses, of 20 trials each.
 
-    Parameters
-    ----------
-    path
-        The study.
-    analyses
-        Each gets 20 trials.
-    more
-        Further names of runs.
-    gains
-        Gain settings.
+    more: Further names of runs.
     """
     study = sc.open_study(path, mode="a")
     for k, name in enumerate(COLLECTIONS):

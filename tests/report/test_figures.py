@@ -63,17 +63,6 @@ def test_a_figure_is_at_most_a_page_high_and_says_what_it_leaves_out() -> None:
     assert len(drawn.axes[0].get_yticks()) == 60
 
 
-def test_a_figure_of_panels_does_not_fit_into_axes(result: xr.Dataset) -> None:
-    cube = simulate_cube(n_runs=4, seed=2)
-    leaders = sc.analyse(cube, sc.Leaderboard(), trials=30, seed=1)
-    axes = Figure().add_subplot()
-    with pytest.raises(BadPlan, match="the figure of leaderboard is made of panels"):
-        sc.figure(leaders, ax=axes)
-    with pytest.raises(BadPlan, match="expected matplotlib Axes, found Figure"):
-        sc.figure(result, ax=Figure())
-    assert len(sc.figure(result).axes) == 1
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> sc.Study:
     cube = sc.evaluate(simulate_rankings(n_runs=5, seed=4), ["Q", "nDCG@10"], ["3:2:1", "1:1:1"])

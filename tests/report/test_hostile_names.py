@@ -10,7 +10,6 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -18,16 +17,12 @@ import pytest
 import scorecube as sc
 from scorecube.errors import CONTROL, visible
 from scorecube.files import is_formula, label_of_spreadsheet
-from scorecube.report.drawing import LONGEST, figure_labels, save_figure
+from scorecube.report.drawing import LONGEST, figure_labels
 from scorecube.report.formats import render
 from scorecube.report.page import asset, write_page
 from scorecube.workflow.api import import_scores
-from tests.report.hostile import COLLECTIONS, GAINS, HOSTILE, METRICS, hostile_cube, hostile_study
+from tests.report.hostile import COLLECTIONS, GAINS, HOSTILE, METRICS, hostile_study
 from tests.report.hostile import CONTROL as CONTROLS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 NAMES = HOSTILE | CONTROLS
 ROLES = ("collection", "metric", "gain", "run", "topic", "team")
@@ -163,20 +158,6 @@ def test_a_page_shows_names_and_nothing_in_them_acts(tmp_path: Path) -> None:
     hostile_study(tmp_path / "study.zarr", [sc.Stability()], [*CONTROLS.values()], GAINS[:1])
     write_page(sc.open_study(tmp_path / "study.zarr"), tmp_path / "page.html")
     check_page(tmp_path / "page.html", GAINS[:1])
-
-
-@pytest.fixture(scope="module")
-def figure_of_all() -> Figure:
-    """A curve for each name, drawn outside of the study and saved as users do."""
-    cube = hostile_cube(["b", "a", "c"], [*NAMES.values()], [NAMES["math"]])
-    drawn: Figure = sc.figure(sc.analyse(cube, sc.Swap(), trials=5, seed=1))
-    return drawn
-
-
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
-def test_figures_of_all_names_are_written(figure_of_all: Figure, tmp_path: Path, form: str) -> None:
-    save_figure(figure_of_all, tmp_path / f"all.{form}")
-    assert (tmp_path / f"all.{form}").stat().st_size > 10_000
 
 
 def test_labels_of_figures_are_short_and_different() -> None:

@@ -23,13 +23,6 @@ from tests.oracles.teams import preferred_ranks, read_qrels, read_run
 
 Row = dict[str, Any]
 GAINS = ("3:2:1", "1:1:1", "10:5:1")
-TABLE_1 = {
-    "NTCIR-3 Chinese": (42, "78.2", "21.0", "24.9", "32.3"),
-    "NTCIR-3 Japanese": (42, "60.4", "7.9", "31.5", "21.0"),
-    "NTCIR-5 Chinese": (50, "61.0", "7.0", "30.7", "23.3"),
-    "NTCIR-5 Japanese": (47, "89.1", "3.2", "41.8", "44.2"),
-}
-"""S1 Table 1 as printed: topics, relevant documents per topic in all and of the levels S, A and B."""
 
 
 def rows_of(rankings: xr.Dataset) -> list[Row]:
@@ -130,17 +123,6 @@ def printed_tables() -> dict[str, list[dict[str, int]]]:
     return found
 
 
-def test_table_1_is_what_the_table_statistics_shows() -> None:
-    for collection, rows in printed_tables().items():
-        judged = np.array([[0, row["b"], row["a"], row["s"]] for row in rows])
-        lists = np.zeros((1, len(rows), 1), np.int8)
-        topics = [f"{k:03d}" for k in range(len(rows))]
-        rankings = rankings_of(lists, 1, judged, ["a"], topics)
-        (row,) = sc.table(rankings, "statistics").to_dict("records")
-        _, _, *by_level = TABLE_1[collection]
-        assert [f"{row[f'n_level_{level}']:.1f}" for level in (3, 2, 1)] == by_level
-
-
 def test_p_measure_follows_from_every_printed_row() -> None:
     """BR at the preferred rank needs the rank and the counts only (S1 equation 6), whatever the order above it."""
     from scorecube.metrics import gain_values, parse_metric
@@ -162,36 +144,6 @@ def test_p_measure_follows_from_every_printed_row() -> None:
                 )[:rank]
             )
             assert float(score) == pytest.approx((gains + sum(found)) / (ideal + rank), rel=1e-12)
-
-
-@pytest.mark.data
-def test_the_stored_counts_are_those_of_the_paper(data: Path) -> None:
-    """Every row of the package's file stands in the text of S1, with the counts in the way it prints them."""
-    papers = list((data.parent / "papers").glob("001_*.txt"))
-    if not papers:
-        pytest.skip("the papers (../shared/papers) are not beside this repository")
-    cells = [
-        [cell.strip() for cell in line.split("\t")]
-        for line in papers[0].read_text(encoding="utf-8").splitlines()
-    ]
-    printed = [
-        row[start : start + 5]
-        for row in cells
-        if len(row) == 10
-        for start in (0, 5)
-        if row[start].isdigit()
-    ]
-    text = package_files("scorecube").joinpath("data/ntcir_clir.csv").read_text(encoding="utf-8")
-    stored = [
-        [
-            row["topic"],
-            row["max_preferred_rank"],
-            *(f"{row[f'{level}_found']}({row[level]})" for level in "sab"),
-        ]
-        for row in csv.DictReader(text.splitlines())
-    ]
-    assert len(stored) == 181
-    assert sorted(stored) == sorted(printed)
 
 
 def test_tau_is_a_triangle_with_intervals_and_marks() -> None:

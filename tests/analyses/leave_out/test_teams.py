@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_
 from scorecube.errors import BadPlan
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
+
+if TYPE_CHECKING:
+    from tests.conftest import Cli
 
 GAINS = ("auto", "1:1:1", "10:0:0")
 METRICS = ["AP", "Q", "nDCG@10", "bpref", "AP(rel=3)"]
@@ -72,16 +76,6 @@ def test_filtered_lists_score_as_lists_of_which_documents_are_unjudged(
         np.testing.assert_array_equal(scores, expected, err_msg=str(metric))
     known = {tuple(gain_values(gain, 3).tolist()) for gain in GAINS}
     assert {tuple(gains.tolist()) for _, gains in table.measures} <= known
-
-
-def test_blocks_and_workers_change_nothing(cube: xr.Dataset) -> None:
-    analysis = Teams(topic_sizes=(25, 10))
-    whole = sc.analyse(cube, analysis, trials=7, seed=5, workers=1)
-    for workers, units in ((1, 3), (2, 1)):
-        found = sc.analyse(cube, analysis, trials=7, seed=5, workers=workers, block_units=units)
-        xr.testing.assert_equal(found, whole)
-    fewer = sc.analyse(cube, analysis, trials=4, seed=5, workers=1)
-    np.testing.assert_array_equal(fewer["variance"], whole["variance"].isel(trial=slice(4)))
 
 
 def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
@@ -169,3 +163,17 @@ def test_depths_of_public_collections_are_found(
     folder = data / name
     rankings = sc.read_rankings(folder / "runs", folder / qrels, folder / "teams.csv")
     assert estimate_pool_depth(rankings).depth == depth
+
+
+def test_more_trials_extend(scorecube: Cli, study: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(study, tmp_path / "copy.zarr")
+    how = ["--topics", "6,4", "--seed", 3]
+    scorecube("teams", study, *how, "--trials", 4, block_units=2).succeeded()
+    first = sc.open_study(study)["small"].result("teams")
+    scorecube("teams", study, *how, "--trials", 9).succeeded()
+    extended = sc.open_study(study)["small"].result("teams")
+    before = extended["variance"].isel(trial=slice(4))
+    xr.testing.assert_equal(before.drop_attrs(), first["variance"].drop_attrs())
+    scorecube("teams", copy, *how, "--trials", 9).succeeded()
+    repeated = sc.open_study(copy)["small"].result("teams")
+    xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations, permutations, product
 
@@ -11,7 +10,6 @@ import pytest
 import xarray as xr
 
 from scorecube import Swap
-from scorecube.workflow.api import analyse
 from tests.analyses.topic_samples.test_swap_oracle import make_cube, paper_swap
 from tests.given_samples import analyse_given
 
@@ -70,36 +68,6 @@ def test_all_resamples_of_two_from_four_opposed_topics(rule: str, in_first_bin: 
     # The sum of two signs is +2, 0, -2 with chance 1/4, 1/2, 1/4: three quarters disagree with a given +2 or -2.
     assert result["count"].values.tolist() == [128] + [0] * 19 + [128]
     assert result["swaps"].values.tolist() == [in_first_bin] + [0] * 19 + [96]
-
-
-@pytest.mark.parametrize(
-    ("sampling", "n", "size", "unique", "common", "error"),
-    [
-        ("replacement", 42, 20, 16.062, 6.142, 0.054),
-        ("independent", 42, 20, 20, 9.524, 0.052),
-        ("disjoint", 42, 20, 20, 0, 0),
-        ("replacement", 195, 97, 76.575, 30.070, 0.120),
-        ("independent", 195, 97, 97, 48.251, 0.111),
-        ("disjoint", 195, 97, 97, 0, 0),
-    ],
-)
-def test_overlap_is_as_expected(
-    sampling: str, n: int, size: int, unique: float, common: float, error: float
-) -> None:  # fmt: skip
-    """S0 Table 5; `error` is the standard error of the mean number of common topics in 1,000 trials."""
-    result = analyse(
-        opposed(n, 5), paper_swap(sampling=sampling, size=size), trials=1000, seed=2005, workers=1
-    ).isel(size=0)
-    assert abs(float(result["common"]) - common) <= 3.5 * error + 5e-4
-    if sampling == "replacement":
-        # Variance of the number of distinct topics in a sample with replacement; 2,000 samples are averaged.
-        chance = (1 - 1 / n) ** size
-        variance = n * (n - 1) * (1 - 2 / n) ** size + n * chance - (n * chance) ** 2
-        assert abs(float(result["unique"]) - unique) <= 3.5 * math.sqrt(variance / 2000) + 5e-4
-        assert unique == pytest.approx(n * (1 - chance), abs=5e-4)
-        assert common == pytest.approx(n * (1 - chance) ** 2, abs=5e-4)
-    else:
-        assert float(result["unique"]) == unique
 
 
 def test_a_difference_of_zero_is_never_required() -> None:

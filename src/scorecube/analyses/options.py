@@ -43,15 +43,13 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Option:
-    """Declaration of one option.
+    """Declaration of one option; `name`, `type` and `default` are of the field.
 
-    help: One sentence for the command line and for option tables; without one the command does not
-        have the option.
+    help: One sentence; without one the command does not have the option.
     flags: Flags, the main one first; empty for the name with hyphens. The flag of an option that
         is true by default turns the option off.
-    minimum, maximum, above, below: Limits of numbers, the last two not included; None for none.
+    minimum, maximum, above, below: Limits of numbers, the last two not included.
     none: Text that stands for None, such as ``all``.
-    name, type, default: Of the field. A list may be empty if the default is, or is None.
     """
 
     help: str = ""

@@ -12,17 +12,14 @@ from scorecube.errors import BadPlan, option
 
 Paper = Literal["sakai-2005", "sakai-2007", "sakai-2017", "sakai-shang-2016"]
 OF_2007 = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
-WAYS = ("disjoint", "replacement", "independent")
+ALL_WAYS = {"sampling": ("disjoint", "replacement", "independent"), "size": "half"}
 BINS = {"bins": 21, "required": "suffix"}
-COUNTED = {"plus_one": False, "alphas": (0.05,)}
 FIVE_EIGHTY = {"mode": "sakai", "systems": 10, "alpha": 0.05, "beta": 0.2}
 
 
 class Preset(NamedTuple):
-    """Settings of an analysis in a paper.
+    """Settings of an analysis in a paper: options other than the defaults, trials if drawn.
 
-    options: Values of its options that differ from the defaults.
-    trials: None where nothing is drawn.
     gains: Gain settings of a collection that has several; empty for all.
     """
 
@@ -37,10 +34,10 @@ class Preset(NamedTuple):
 
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
-    "sakai-2005": {"swap": Preset(BINS | {"sampling": WAYS, "size": "half"}, 1000, OF_2007[:1])},
+    "sakai-2005": {"swap": Preset(BINS | ALL_WAYS, 1000, OF_2007[:1])},
     "sakai-2007": {
         "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, 1000, OF_2007[:1]),
-        "bootstrap": Preset(COUNTED, 1000, OF_2007[:1]),
+        "bootstrap": Preset({"plus_one": False, "alphas": (0.05,)}, 1000, OF_2007[:1]),
         "correlate": Preset(gains=OF_2007),
     },
     "sakai-2017": {

@@ -34,10 +34,8 @@ PREFERRED = read_variables("""
 
 def means(cube: xr.Dataset) -> xr.Dataset:
     """Return the mean score of every run: `MEANS`."""
-    scores = cube[names.SCORE]
-    means = {"mean": scores.mean(names.TOPIC), "n_topics": scores.count(names.TOPIC)}
-    found = cube.drop_vars(names.SCORE).assign(means)
-    return annotate(found, MEANS)
+    scores, rest = cube[names.SCORE], cube.drop_vars(names.SCORE)
+    return annotate(rest.assign(mean=scores.mean("topic"), n_topics=scores.count("topic")), MEANS)
 
 
 def statistics(rankings: xr.Dataset) -> xr.Dataset:
@@ -71,13 +69,11 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     levels = np.where(seen, level_at_rank[run, np.arange(len(run))], -1)
     shown = np.arange(judged.shape[1] - 1, 0, -1)
     runs = np.array(labels_of(rankings, names.RUN), object)
+    n_found = (levels[:, np.newaxis] == shown[:, np.newaxis]).sum(axis=-1)
     found = {
         "preferred_run": (names.TOPIC, np.where(rank > 0, runs[run], None)),
         "preferred": (names.TOPIC, np.where(rank > 0, rank, np.nan)),
-        "found_level": (
-            (names.TOPIC, names.LEVEL),
-            (levels[:, np.newaxis] == shown[:, np.newaxis]).sum(axis=-1),
-        ),
+        "found_level": ((names.TOPIC, names.LEVEL), n_found),
         "n_level": ((names.TOPIC, names.LEVEL), judged[:, shown]),
     }
     coords = {names.TOPIC: rankings[names.TOPIC], names.LEVEL: shown}

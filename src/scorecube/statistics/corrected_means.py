@@ -33,7 +33,6 @@ def corrected_mean(
     truth, judge: float64 (labelled topic,): scores under both sets.
     further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
         the truth, as there is nothing to correct.
-    ends: Least and greatest score that there can be; None if unknown.
     """
     from scipy.special import stdtrit
 

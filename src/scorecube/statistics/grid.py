@@ -73,10 +73,7 @@ def check_range(scores: FloatArray, low: float, high: float) -> None:
 
 
 def check_differences(scores: FloatArray, declared: Range | None = None) -> None:
-    """Refuse runs that differ, but on no unit by 100 units of the grid, with a BadInput.
-
-    scores: float64 (run, unit). Differences that may come of rounding are none.
-    """
+    """Refuse scores (run, unit) of runs that differ, beyond rounding, by less than 100 units."""
     grid = Grid(*(declared or (float(scores.min()), float(scores.max()))))
     apart = float(np.ptp(scores, axis=0).max())
     if ROUNDING * float(np.abs(scores).max()) < apart < LEAST_SPREAD * grid.unit:

@@ -51,12 +51,11 @@ class Estimate(NamedTuple):
 def estimate(
     samples: Sequence[Sample], pseudo: Range | None = None, number: float = 1.0
 ) -> Estimate:
-    """Return the weighted mean over collections of means over topics.
+    """Return the weighted mean over collections, one sample each, of means over topics.
 
     Standard errors are linearised (Cochran 1977, section 6.3); degrees of freedom are units - 1 of
     one collection, and Satterthwaite's of several.
 
-    samples: One a collection, drawn independently.
     pseudo: Scores of `number` further topics, or groups of mean size, in each collection; they add
         no degrees of freedom.
     """
@@ -116,10 +115,7 @@ def mean_limits(
 
 
 def logit_limits(mean: float, error: float, critical: float, ends: Range) -> tuple[float, float]:
-    """Return the limits of a mean within a range that are symmetric on the logit scale.
-
-    critical: Standard errors between the mean and a limit, on that scale (delta method).
-    """
+    """Return the limits of a mean that are as many errors from it on the logit scale."""
     low, width = ends[0], ends[1] - ends[0]
     share = (mean - low) / width
     centre, margin = np.log(share / (1 - share)), critical * error / width / (share * (1 - share))
@@ -128,17 +124,15 @@ def logit_limits(mean: float, error: float, critical: float, ends: Range) -> tup
 
 
 def guarded_estimate(samples: Sequence[Sample], width: float | None, *, binary: bool) -> Estimate:
-    """Return the mean difference of two systems, with pseudo-units at both ends where needed.
+    """Return the mean of differences, with pseudo-units at both ends where needed.
 
-    They stand at plus and minus the width where fewer than 8 units have another difference than
-    most, and for scores of 0 and 1 always: without them a gate passes a model that lost exactly the
-    margin in up to 60 % of trials with few differing items.
-
-    samples: Of differences.
-    width: Of the range; None if unknown: nothing is added then.
+    They stand at plus and minus the width of the range, if known, where fewer than 8 units have
+    another difference than most, and for scores of 0 and 1 always: without them a gate passes a
+    model that lost exactly the margin in up to 60 % of trials with few differing items.
     """
-    guarded = width is not None and (binary or few_differ(samples, width))
-    return estimate(samples, (-width, width) if guarded and width is not None else None)
+    if width is None or not (binary or few_differ(samples, width)):
+        return estimate(samples)
+    return estimate(samples, (-width, width))
 
 
 def guarded_estimates(
@@ -152,7 +146,6 @@ def guarded_estimates(
     """Return plain estimates and those of `guarded_estimate`, of many pairs in one collection.
 
     differences: float64 (pair, unit): mean over the topics of a unit.
-    sizes, in_bag: As of `Sample`.
     """
     n_units, moments = len(sizes), _means_and_errors(differences, sizes)
     plain = Estimate(*moments, n_units - 1.0)

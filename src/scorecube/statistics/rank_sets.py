@@ -11,10 +11,9 @@ import numpy as np
 
 
 def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
-    """Return the rank set of each system, 1 the best: int32 (system,), its lower and upper limit.
+    """Return the rank set of each of n systems, 1 the best: int32 (system,), lower and upper limit.
 
     winners, losers: int (decided pair,): the system that is concluded to be better, and the other.
-    n: Number of systems.
     """
     low = 1 + np.bincount(np.asarray(losers, np.int64), minlength=n)
     high = n - np.bincount(np.asarray(winners, np.int64), minlength=n)

@@ -26,13 +26,11 @@ ROUNDING = 1e-12
 
 
 class Required(NamedTuple):
-    """Required differences of swap curves (...), for each level of confidence.
+    """Required differences of swap curves (...).
 
     fitted: float64 (..., bin): isotonic regression of the swap rates, NaN for empty bins.
-    isotonic, suffix: int64 (..., confidence): bin whose lower edge is required by either rule, -1
-        for none.
-    smooth: float64 (..., confidence): where the fitted curve reaches the accepted rate, in bin
-        widths, NaN for nowhere.
+    isotonic, suffix: int64 (..., confidence): bin that either rule requires, -1 for none.
+    smooth: float64 (..., confidence): where the fitted curve reaches the accepted rate, in bins.
     """
 
     fitted: FloatArray
@@ -44,10 +42,9 @@ class Required(NamedTuple):
 def required_differences(
     count: IntArray, swaps: IntArray, confidence: Sequence[float], n_closed: int
 ) -> Required:
-    """Return the required differences of curves.
+    """Return the required differences of curves, for levels of 1 - accepted swap rate.
 
     count, swaps: int64 (..., bin): comparisons and swaps by absolute difference.
-    confidence: 1 - accepted swap rate, for each level.
     n_closed: Bins with an upper limit; an open bin is no answer of the isotonic rule.
     """
     highest = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING

@@ -33,12 +33,12 @@ class Kind(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Columns of a run, or of judgements; ranks are None where there are none."""
+    """Columns of a run, or of judgements; ranks are empty where there are none."""
 
-    topics: list[bytes]
-    documents: list[bytes]
-    values: list[Any]
-    ranks: list[Any]
+    topics: Sequence[bytes]
+    documents: Sequence[bytes]
+    values: Sequence[Any]
+    ranks: Sequence[Any]
     lines: Sequence[int]
 
 
@@ -66,7 +66,7 @@ def entries_of(value: Any, kind: Kind, path: str, first: int = 1) -> Entries:
         [_word(text, "topic", path, line) for text, line in zip(topics, lines, strict=True)],
         [_word(text, "document", path, line) for text, line in zip(documents, lines, strict=True)],
         values,
-        ranks or [None] * len(values),
+        ranks,
         lines,
     )
 

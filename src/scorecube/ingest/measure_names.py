@@ -46,15 +46,7 @@ NTCIREVAL_CUT = {"MSnDCG": "nDCG", "nDCG": "nDCG(b=2)"} | {
 
 
 def from_trec_eval(measure: str) -> str:
-    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB, or its own name.
-
-    Examples
-    --------
-    >>> [from_trec_eval(measure) for measure in ("map", "P_10", "ndcg_cut_10", "map_cut_10")]
-    ['AP', 'P@10', 'nDCG@10', 'map_cut_10']
-    >>> [from_trec_eval(measure) for measure in ("mrr@10", "ndcg_at_3", "map@10")]
-    ['RR@10', 'nDCG@3', 'map@10']
-    """
+    """Return the name here of a measure of trec_eval, ranx, BEIR or MTEB, or its own name."""
     cut = re.fullmatch(r"(\w+?)_([1-9]\d*)", measure)
     if cut and cut[1] in TREC_EVAL_CUT:
         return f"{TREC_EVAL_CUT[cut[1]]}@{cut[2]}"
@@ -69,12 +61,6 @@ def from_ir_measures(measure: str) -> str:
 
     Its AP@k divides by R, its ERR (that of gdeval) by 2**4 for every highest level, its RBP has
     another default p and other gains; these keep their names with the prefix ``ir_measures:``.
-
-    Examples
-    --------
-    >>> measures = ("AP", "AP@10", "R@1000", "Success@5", "P(rel=2)@5", "ERR@20")
-    >>> [from_ir_measures(measure) for measure in measures]
-    ['AP', 'map_cut_10', 'Recall@1000', 'Hit@5', 'P(rel=2)@5', 'ir_measures:ERR@20']
     """
     shape = re.fullmatch(r"(\w+)(\(.*\))?(?:@(\d+))?", measure)
     if shape is None:
@@ -101,21 +87,12 @@ def from_eval(measure: str) -> str:
     as ``ERR(form=exp2)`` only if the highest level is 4.
     """
     name, _, cutoff = measure.partition("@")
-    return (
-        f"gdeval:{'nDCG' if name == 'ndcg' else 'ERR'}@{cutoff}"
-        if name in ("ndcg", "err")
-        else measure
-    )
+    ours = {"ndcg": "nDCG", "err": "ERR"}.get(name)
+    return f"gdeval:{ours}@{cutoff}" if ours else measure
 
 
 def from_ntcireval(measure: str) -> str:
-    """Return the name here of a measure of NTCIREVAL, or the measure itself if there is none.
-
-    Examples
-    --------
-    >>> [from_ntcireval(name) for name in ("Q-measure", "MSnDCG@0010", "nDCG@1000", "GAP")]
-    ['Q', 'nDCG@10', 'nDCG(b=2)@1000', 'GAP']
-    """
+    """Return the name here of a measure of NTCIREVAL, or the measure itself if there is none."""
     cut = re.fullmatch(r"(\w+)@0*([1-9]\d*)", measure)
     if cut and cut[1] in NTCIREVAL_CUT:
         return f"{NTCIREVAL_CUT[cut[1]]}@{cut[2]}"
@@ -140,13 +117,7 @@ def is_measure(name: str) -> bool:
 
 
 def metric_of_file(path: PathLike) -> str:
-    """Return the metric that a file name stands for, or the name without extensions.
-
-    Examples
-    --------
-    >>> [metric_of_file(name) for name in ("P_10.csv.gz", "ndcg20.csv", "last_rel.csv")]
-    ['P@10', 'nDCG@20', 'last_rel']
-    """
+    """Return the metric that a file name stands for, or the name without extensions."""
     stem = re.sub(r"\.(csv|tsv|tab|txt|jsonl|ndjson|parquet)$", "", bare_name(path))
     shape = re.fullmatch(r"([a-z_-]+?)[@_]?(\d*)", stem.lower())
     name = SMALL.get(shape[1], "") if shape else ""

@@ -49,16 +49,15 @@ FORMS = (
 def read_objects(
     scores: Any, metric: str | None = None, chosen: Mapping[str, str] | None = None
 ) -> Reading:
-    """Read scores in memory.
+    """Read scores in a form of `cube_from_scores`.
 
-    scores: As of `cube_from_scores`; the form is detected.
     metric: Of a frame with rows for scores, the only metric to read.
     chosen: Role -> column of such a frame.
-    Raises BadInput: No scores, another form, or dictionaries without metrics on exactly one level.
-    Raises BadPlan: Columns of scores that are no frame.
     """
     if isinstance(scores, xr.DataArray | xr.Dataset):
-        array = scores if isinstance(scores, xr.DataArray) else _variables(scores)
+        array: Any = scores
+        if isinstance(scores, xr.Dataset):  # the variable score, or all as metrics
+            array = scores[SCORE] if SCORE in scores else scores.to_dataarray(names.METRIC)
         if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
             return Reading({"": _with_dims(array)})
         scores = array.reset_coords(drop=True).to_dataframe(SCORE).reset_index()
@@ -81,11 +80,6 @@ def read_objects(
     ):
         return collect([_scores_of_records(scores)])
     raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
-
-
-def _variables(scores: xr.Dataset) -> xr.DataArray:
-    """Return the variable score, or all variables as metrics."""
-    return scores[SCORE] if SCORE in scores else scores.to_dataarray(names.METRIC)
 
 
 def _with_dims(array: xr.DataArray) -> xr.DataArray:
@@ -115,20 +109,13 @@ def _array_of(metric: Any, frame: pd.DataFrame) -> xr.DataArray:
 
 def _label(metric: Any) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    is_measure_object = package_of(metric) == "ir_measures" and not isinstance(metric, Iterable)
-    return from_ir_measures(str(metric)) if is_measure_object else str(metric)
+    return (from_ir_measures if package_of(metric) == "ir_measures" else str)(str(metric))
 
 
 def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
 ) -> Part:
-    """Return the scores of nested dictionaries: metrics on any of three levels, runs above topics.
-
-    metric: The only one, by its name here or in the tool.
-    path: The file that they are from.
-    Raises BadInput: Another form; names of metrics on no level, or on several; no score of the
-        metric.
-    """
+    """Return scores of nested dictionaries: metrics on any of three levels, runs above topics."""
     rows: list[tuple[Any, ...]] = []
     for first, middle in scores.items():
         for second, values in middle.items():

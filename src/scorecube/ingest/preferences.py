@@ -52,14 +52,9 @@ def read_preferences(path: PathLike) -> list[Preference]:
 def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preference]) -> xr.Dataset:
     """Return the agreement of metrics with preferences of people, as a cube.
 
-    cube: Scores of the runs that people compared, by any metrics.
-    preferences: As of `read_preferences`; those of the same runs and topic belong together.
-    Returns agreement: ``score[metric, gain, run, topic]`` of agreement (the share of people that
-        agree), agreement_half (the same with half of them for equal scores) and tied (equal
-        scores); runs are the metrics of `cube`, with the gain setting where there are several;
-        topics are pairs of runs on a topic, which is their topic group. Missing where a score is.
-    Raises BadName: A run or topic that the cube does not have.
-    Raises BadInput: No preference.
+    Its metrics are agreement (the share of people that agree), agreement_half (the same with half
+    of them for equal scores) and tied (equal scores), missing where a score is; runs are the
+    metrics of `cube`, with the gain setting where there are several.
     """
     cube = as_cube(cube)
     said = pd.DataFrame(list(preferences), columns=Preference._fields)
@@ -88,19 +83,17 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
     people, uses = better + worse + neither, uses_gains(cube)
     labels = [f"{topic}: {a} / {b}" for topic, a, b in votes.index]
     gains = labels_of(cube, names.GAIN)
-    frames = {}
+    rows = {
+        f"{metric} {gain}" if uses[i] and len(gains) > 1 else metric: (i, j)
+        for i, metric in enumerate(labels_of(cube, names.METRIC))
+        # A metric that uses no gains has one score, whatever the gain settings.
+        for j, gain in enumerate(gains if uses[i] else gains[:1])
+    }
     shares = {"agreement": agreed / people, "agreement_half": half / people, "tied": signs == 0}
+    frames = {}
     for kind, values in shares.items():
-        values = np.where(np.isnan(signs), np.nan, values)
-        frames[kind] = pd.DataFrame(
-            {
-                f"{metric} {gain}" if uses[i] and len(gains) > 1 else metric: values[i, j]
-                for i, metric in enumerate(labels_of(cube, names.METRIC))
-                # A metric that uses no gains has one score, whatever the gain settings.
-                for j, gain in enumerate(gains if uses[i] else gains[:1])
-            },
-            index=labels,
-        ).T
+        found = np.where(np.isnan(signs), np.nan, values)[tuple(zip(*rows.values(), strict=True))]
+        frames[kind] = pd.DataFrame(found, [*rows], labels)
     groups = dict(zip(labels, votes.index.get_level_values("topic"), strict=True))
     agreement: xr.Dataset = cube_from_scores(frames, topic_groups=groups)
     return agreement

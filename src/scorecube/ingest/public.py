@@ -31,10 +31,7 @@ class PublicFile(NamedTuple):
 
 
 class PublicCollection(NamedTuple):
-    """Facts about a public collection that are known before it is fetched.
-
-    facts: Source, licence, paper to cite and other facts, as in the attributes of the cube.
-    """
+    """A collection of the registry; facts are those in the attributes of its cube."""
 
     name: str
     title: str
@@ -48,28 +45,20 @@ class PublicCollection(NamedTuple):
 
 
 def public_collections() -> dict[str, PublicCollection]:
-    """Return the collections that `fetch` accepts, by name.
-
-    Examples
-    --------
-    >>> known = public_collections()["adhoc5"]
-    >>> known.runs, known.topics, [file.metric for file in known.files], known.licence
-    (61, 50, ['AP', 'P@10', 'RR'], 'CC BY-SA 4.0')
-    """
+    """Return the collections that `fetch` accepts, by name."""
     content = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))
     collections = {}
     for name, entry in content["collections"].items():
-        repository, source = entry["source"], content["sources"][entry["source"]]
-        licence, commit = source["licence"], source["commit"]
-        terms = content["licences"][licence]
-        facts = {"source": f"{repository} @ {commit}"}
+        source = content["sources"][entry["source"]]
+        licence, terms = source["licence"], content["licences"][source["licence"]]
+        facts = {"source": f"{entry['source']} @ {source['commit']}"}
         facts["licence"] = f"{licence} ({terms['address']}). {terms['asks']}"
         facts["cite"] = source["cite"]
         facts |= {"note": entry["note"]} if "note" in entry else {}
         matrices = tuple(PublicFile(**file) for file in entry["files"])
-        sizes = entry["runs"], entry["topics"]
+        words = name, entry["title"], entry["source"], source["commit"], licence
         collections[name] = PublicCollection(
-            name, entry["title"], repository, commit, licence, facts, *sizes, matrices
+            *words, facts, entry["runs"], entry["topics"], matrices
         )
     return collections
 
@@ -111,10 +100,6 @@ def fetch_files(name: str) -> list[Path]:
 
     They come from the address SCORECUBE_DATA_URL, before ``/<repository>/<commit>/<path>``, or the
     source, and are kept in SCORECUBE_DATA_CACHE, or the user's cache folder.
-
-    Raises BadName: No collection of this name.
-    Raises FetchFailed: No connection, a file that is not there or has another sum, a folder that
-        cannot be written. Complete files are kept.
     """
     import pooch
     from requests import RequestException

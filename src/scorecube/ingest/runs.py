@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,7 @@ import pandas as pd
 from scorecube.collection.judgements import Qrels, RunLines, Texts
 from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput, counted, option
-from scorecube.ingest.entries import RUN, entries_of, is_path
+from scorecube.ingest.entries import RUN, Entries, entries_of, is_path
 from scorecube.ingest.files import (
     PathLike,
     bare_name,
@@ -92,19 +92,13 @@ def _read_plainly(path: PathLike, run_name: str, with_ranks: bool) -> RunLines:
         raise BadInput(f"no line of a run file; expected {RUN_LINE}", path)
     topics, _, documents, ranks, scores, tags = zip(*rows, strict=True)
     name = _name_of(path, run_name, tags[0], numbers[0])
-    return _run_lines(name, path, topics, documents, scores, ranks if with_ranks else (), numbers)
+    ranks = ranks if with_ranks else ()
+    return _run_lines(name, path, Entries(topics, documents, scores, ranks, numbers))
 
 
-def _run_lines(
-    name: str,
-    path: PathLike,
-    topics: Sequence[bytes],
-    documents: Sequence[bytes],
-    scores: Sequence[Any],
-    ranks: Sequence[Any],
-    numbers: Sequence[int],
-) -> RunLines:
+def _run_lines(name: str, path: PathLike, entries: Entries) -> RunLines:
     """Return the lines of a run, whose columns are given."""
+    topics, documents, scores, ranks, numbers = entries
     labels, topic_of = numbered_topics(topics, path, numbers)
     return RunLines(
         name,
@@ -132,13 +126,14 @@ def runs_in_memory(runs: Any, *, with_ranks: bool = False) -> list[RunLines]:
 def _run_of_object(name: str, run: Any, with_ranks: bool) -> RunLines:
     path = f"run {name!r}"
     refuse_unprintable(name, "run", None)
-    topics, documents, scores, ranks, lines = entries_of(run, RUN, path)
-    if not documents:
+    entries = entries_of(run, RUN, path)
+    if not entries.documents:
         raise BadInput(f"{path} has no document", option="runs")
-    if with_ranks and set(ranks) == {None}:
-        counters = {topic: count(1) for topic in topics}
-        ranks = [next(counters[topic]) for topic in topics]
-    return _run_lines(name, path, topics, documents, scores, ranks if with_ranks else [], lines)
+    ranks = entries.ranks if with_ranks else []
+    if with_ranks and not ranks:
+        counters = {topic: count(1) for topic in entries.topics}
+        ranks = [next(counters[topic]) for topic in entries.topics]
+    return _run_lines(name, path, entries._replace(ranks=ranks))
 
 
 def _runs_of_file(path: PathLike, judged: Collection[str]) -> list[RunLines]:
@@ -198,7 +193,7 @@ def read_lists(source: RankedLists) -> RunLines:
     topics, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
     scores = [-number for number in numbers]
     path = source.files[0][1]
-    return _run_lines(source.name, path, topics, documents, scores, numbers, numbers)
+    return _run_lines(source.name, path, Entries(topics, documents, scores, numbers, numbers))
 
 
 def run_sources(

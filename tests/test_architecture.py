@@ -95,12 +95,12 @@ LONG_FILES: dict[str, int] = {}
 """Files that are longer than `FILE_LINES`, and the most lines they may have."""
 CEILINGS = {
     "analyses": 3_600, "cli": 1_740, "collection": 2_340, "design": 510, "execute": 720,
-    "ingest": 2_916, "kernels": 2_280, "metrics": 1_320, "report": 4_080, "statistics": 540,
+    "ingest": 2_280, "kernels": 2_280, "metrics": 1_320, "report": 4_080, "statistics": 540,
     "storage": 1_140, "workflow": 1_740,
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 4_430, "execute": 798, "ingest": 2_916, "report": 4_103, "statistics": 777, "storage": 1_602, "workflow": 1_930,
+    "analyses": 4_430, "cli": 1_759, "execute": 798, "ingest": 2_916, "report": 4_103, "statistics": 777, "storage": 1_602, "workflow": 1_930,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

@@ -65,12 +65,11 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("analyses/judge", (JUDGES,)),
     ("analyses/correlation", ("tests/analyses/test_correlation.py",)),
     ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
-    ("analyses/(pairs|resampling)", (EXACT, f"{PAIRS}/test_tables.py", f"{PAIRS}/test_properties.py")),
-    ("analyses/(reliability|jackknife)", (RELIABILITY,)),
+    ("analyses/(pairs|resampling)", (EXACT, f"{PAIRS}/test_classical.py", f"{PAIRS}/test_tables.py", f"{PAIRS}/test_properties.py")),
+    ("analyses/(designs|jackknife)", (RELIABILITY,)),
     ("analyses/(swap|two_samples)", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_samples.py")),
-    ("analyses/paired", (f"{PAIRS}/test_classical.py", f"{PAIRS}/test_tables.py")),
     ("analyses/table", ("tests/analyses/test_table.py",)),
-    ("analyses/(leaderboard|step_down|rank_sets)", (STEPS, "tests/analyses/test_rank_sets.py")),
+    ("analyses/(leaderboard|step_down)", (STEPS, "tests/analyses/test_rank_sets.py")),
     ("analyses/[a-z_]+.py", ("tests/analyses/test_plan.py", "tests/analyses/test_options.py", "tests/cli/test_analyses.py")),
 )  # fmt: skip
 """Tests of a module, by the first pattern that its path matches."""
@@ -83,14 +82,13 @@ MEMORY = 12 * 2**30
 RELATIONS = "tests/analyses/test_metamorphic.py"
 ANALYSES = (
     ("analyses/judges", "judges"),
-    ("analyses/reliability", "reliability"),
-    ("analyses/(leaderboard|step_down|rank_sets)", "maxt or leaderboard or board"),
+    ("analyses/designs", "reliability"),
+    ("analyses/(leaderboard|step_down)", "maxt or leaderboard or board"),
     ("analyses/(swap|two_samples)|kernels/swap", "swap or stability"),
     ("analyses/(correlation|judge)|kernels/ranks", "correlate or judges"),
     ("analyses/team|kernels/lists", "teams"),
-    ("analyses/paired", "paired"),
     ("kernels/tukey", "tukey or maxt"),
-    ("analyses/(pairs|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt"),
+    ("analyses/(pairs|resampling)|kernels/tails", "bootstrap or randomisation or tukey or maxt or paired"),
     ("kernels/(random|bits|jit)|analyses/[a-z_]+.py", "test_relation"),
 )  # fmt: skip
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""

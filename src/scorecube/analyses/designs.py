@@ -1,25 +1,36 @@
-"""Topic set size design from the scores of a collection; curves of Sakai 2017."""
+"""Variance components of scores: reliability, topic set size design, curves of Sakai 2017."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.jackknife import limits, of_scores
-from scorecube.analyses.table import make_table
+from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
+from scorecube.analyses.options import option_field
+from scorecube.analyses.protocol import Analysis, Totals
+from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
-from scorecube.collection.schema import Variable, read_variables
+from scorecube.collection.schema import Variable, label_array, read_variables
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.errors import BadInput, BadPlan
-from scorecube.statistics.variance import components, within_system_variance
+from scorecube.statistics.variance import (
+    COEFFICIENTS,
+    SOURCES,
+    coefficient,
+    components,
+    ratios,
+    topics_for,
+    within_system_variance,
+)
 
 Missing = Literal["refuse", "drop"]
 VARIANCES = read_variables("""
@@ -31,7 +42,7 @@ VARIANCES = read_variables("""
 """)
 """Of `variances`."""
 TOPIC_LIMITS = read_variables("topics | limits:topics | topics | limit of the number of topics")
-VARIABLES = (
+SIZES = (
     *(Variable(name, (), "f", of.units, of.meaning, of.role) for name, of in QUANTITIES.items()),
     *TOPIC_LIMITS,
 )
@@ -40,7 +51,7 @@ FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
 POINTS = 120
-"""Of a curve."""
+"""Of a curve; half as many of one of reliability."""
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {
     "a": (0.05, 0.20, 10),
@@ -50,6 +61,79 @@ CONDITIONS = {
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+VARIABLES = read_variables("""
+    [metric gain source]
+    component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
+    [metric gain coefficient]
+    ratio | estimate | 1 | variance of systems over the error variance of one topic
+    ratio | limits:ratio | 1 | limit of the ratio of variances
+    value | estimate | 1 | reliability coefficient
+    value | limits:value | 1 | limit of the reliability coefficient
+    [metric gain coefficient target]
+    topics | estimate | topics .0f | number of topics for a coefficient
+    topics | limits:topics | topics .0f | limit of the number of topics for a coefficient
+    [metric gain coefficient curve_topics]
+    curve | estimate | 1 | reliability coefficient by number of topics
+    curve | limits:curve | 1 | limit of the reliability coefficient by number of topics
+""")
+"""Of reliability."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reliability(Analysis):
+    """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
+
+    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with
+    their means over infinitely many: it is about differences between systems. ``phi`` (Phi) counts
+    the topics' difficulty as error too: it is about absolute scores. Negative estimates of
+    variances count as 0, which a note says. Estimand: these systems, other topics; limits are
+    jackknife limits over topics (95 %).
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> from scorecube.workflow.api import analyse
+    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability())
+    >>> round(result["value"].sel(metric="AP", coefficient="erho2").item(), 2)
+    0.95
+    """
+
+    name: ClassVar[str] = "reliability"
+    resamples: ClassVar[bool] = False
+    examples: ClassVar[tuple[str, ...]] = ("--target 0.9,0.95",)
+
+    target: tuple[float, ...] = option_field(
+        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
+    )
+
+    def table(self, cube: xr.Dataset) -> Table:
+        return make_table(cube, bags=False)
+
+    def notes(self, table: Table) -> list[str]:
+        if min(table.scores.shape[1:]) < 2:
+            raise BadPlan("reliability needs at least two runs and two topics; choose more")
+        return list(table.notes)
+
+    def result(self, table: Table, totals: Totals) -> xr.Dataset:
+        variances, n_topics = of_scores(table, components), table.sizes.size
+        ratio, *left_out = np.moveaxis(ratios(np.moveaxis(variances, -1, 0)), 0, -1)
+        low, high = limits(ratio, np.array(left_out), "log")
+        points = np.linspace(1, 2 * n_topics, POINTS // 2)
+        values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
+        # The larger the ratio, the fewer the topics.
+        ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
+        for end, of, of_topics in ends:
+            values[f"ratio{end}"] = of
+            values[f"value{end}"] = coefficient(of, n_topics)
+            values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
+            topics = np.stack([topics_for(of_topics, target) for target in self.target], axis=-1)
+            values[f"topics{end}"] = np.where(np.isfinite(topics), topics, np.nan)
+        coords = {names.TARGET: np.array(self.target), "curve_topics": points}
+        coords |= {names.COEFFICIENT: label_array(COEFFICIENTS), names.SOURCE: label_array(SOURCES)}
+        negative = bool((variances[0] < 0).any())
+        notes = ["Negative estimates of variance count as 0."] if negative else []
+        attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
+        return table.dataset(VARIABLES, values, coords, attrs)
 
 
 def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:

@@ -53,7 +53,7 @@ paired pairs:Paired pairs:OF_TESTS smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
-reliability reliability:Reliability reliability urbano2013
+reliability designs:Reliability designs urbano2013
     Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
 judges judges:Judges judges ferro2022 angelopoulos2023 krippendorff2011
     Judges, human or machine, against the judgements that count as truth.

@@ -192,7 +192,26 @@ class Swap(TwoSamples):
         return super().drawn(table)
 
     def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
-        return make_result(self, table, totals)
+        curve = curve_of(self, totals["counts"])
+        left_out = [curve_of(self, arrays["counts"]) for arrays in totals.left_out]
+        n_bins = curve.counts.shape[-1]
+        if self.bins == "auto":
+            n_bins = max(2, int(np.flatnonzero(curve.counts.any(axis=(0, 1))).max(initial=0)) + 1)
+        values = of_trials(self, table, curve, totals) | of_levels(self, table, curve, left_out)
+        for name in (variable.name for variable in VARIABLES if names.BIN in variable.dims):
+            values[name] = values[name][..., :n_bins]
+        taus = np.array([part.tau for part in left_out])
+        values["tau_low"], values["tau_high"] = jackknife.limits(curve.tau, taus, "atanh")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
+        coords = {
+            names.SIZE: np.array(self.sizes(table)),
+            names.BIN: np.arange(n_bins),
+            names.CONFIDENCE: np.array(self.confidence),
+        }
+        options = ("sampling", "rule", "share", "required", "summary")
+        attrs = {name: getattr(self, name) for name in options}
+        return table.dataset(VARIABLES, values | {"relative_difference": relative}, coords, attrs)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         result = super().result(table, totals)
@@ -227,30 +246,6 @@ def curve_of(swap: Swap, counts: IntArray) -> Curve:
     required = required_differences(count, swaps, swap.confidence, n_closed)
     share = np.where(required.isotonic < 0, np.nan, share_beyond(count, required.smooth))
     return Curve(count, swaps, required, share, (same - opposite).sum(-1) / count.sum(-1))
-
-
-def make_result(swap: Swap, table: Table, totals: Totals) -> xr.Dataset:
-    """Return the labelled result."""
-    curve = curve_of(swap, totals["counts"])
-    left_out = [curve_of(swap, arrays["counts"]) for arrays in totals.left_out]
-    n_bins = curve.counts.shape[-1]
-    if swap.bins == "auto":
-        n_bins = max(2, int(np.flatnonzero(curve.counts.any(axis=(0, 1))).max(initial=0)) + 1)
-    values = of_trials(swap, table, curve, totals) | of_levels(swap, table, curve, left_out)
-    for name in (variable.name for variable in VARIABLES if names.BIN in variable.dims):
-        values[name] = values[name][..., :n_bins]
-    taus = np.array([part.tau for part in left_out])
-    values["tau_low"], values["tau_high"] = jackknife.limits(curve.tau, taus, "atanh")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
-    coords = {
-        names.SIZE: np.array(swap.sizes(table)),
-        names.BIN: np.arange(n_bins),
-        names.CONFIDENCE: np.array(swap.confidence),
-    }
-    options = ("sampling", "rule", "share", "required", "summary")
-    attrs = {name: getattr(swap, name) for name in options}
-    return table.dataset(VARIABLES, values | {"relative_difference": relative}, coords, attrs)
 
 
 def of_trials(swap: Swap, table: Table, curve: Curve, totals: Totals) -> dict[str, Any]:

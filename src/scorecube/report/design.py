@@ -187,7 +187,7 @@ DESIGN = View(
             "",
             "",
             make=sizes,
-            variables=designs.VARIABLES,
+            variables=designs.SIZES,
             brief="metric=label difference=min_diff width topics_needed=topics~ have=n_topics "
             "expected_width systems variance alpha power",
         )
@@ -211,7 +211,7 @@ WCW = View(
             "",
             "",
             make=widths,
-            variables=designs.VARIABLES,
+            variables=designs.SIZES,
             brief="metric=label route topics width variance systems alpha",
         )
     },

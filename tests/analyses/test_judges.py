@@ -19,7 +19,7 @@ from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
 from scorecube.statistics.agreement import label_coefficients
-from scorecube.statistics.corrected_means import corrected_mean
+from scorecube.statistics.intervals import corrected_mean
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
 from tests.oracles import correlation, judgements

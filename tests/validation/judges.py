@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube.analyses.judges import labels
 from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
-from scorecube.statistics.corrected_means import corrected_mean
+from scorecube.statistics.intervals import corrected_mean
 from tests.validation.rates import Measure, Values, collected, covers
 from tests.validation.truths import DATA, Sample, Truth, population, samples
 

@@ -3,7 +3,7 @@
 References: Voorhees 2000, "Variations in relevance judgments and the measurement of retrieval
 effectiveness" (rankings); Ferro and Sanderson 2022, "How do you test a test?" (decisions on pairs);
 Faggioli et al. 2023, "Perspectives on large language models for relevance judgment"; those of
-`scorecube.statistics.agreement` and `scorecube.statistics.corrected_means`.
+`scorecube.statistics.agreement` and `scorecube.statistics.intervals`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
-from scorecube.statistics.corrected_means import corrected_mean
 from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import difference_limits, guarded_estimates
+from scorecube.statistics.intervals import corrected_mean, difference_limits, guarded_estimates
 from scorecube.statistics.paired_tests import classical_p_values
 
 Values = dict[str, Any]

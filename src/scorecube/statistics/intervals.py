@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scorecube.statistics.grid import EQUAL
+
 FloatArray = NDArray[np.float64]
 Range = tuple[float, float]
-FEW = 8
-"""Fewest units with another score than most have for limits without pseudo-units."""
+FEW, LEAST_LABELLED = 8, 4
+"""Fewest units with another score than most have for limits without pseudo-units, and fewest topics
+that the truth is known of for an interval with a judge."""
 ALIKE = 1e-3
 """Share of the range within which scores are alike, so that tiny differences on many units do not
 hide that all depends on a few: limits of a run with AP below .001 on most topics hold in .93 of
@@ -167,6 +170,54 @@ def difference_limits(found: Estimate, width: float | None, confidence: float) -
     """Return limits of differences of means: t, clipped to the width of the range, if known."""
     margin, most = found.t(confidence) * found.error, np.inf if width is None else width
     return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
+
+
+def corrected_mean(
+    truth: FloatArray, judge: FloatArray, further: FloatArray, ends: Range | None, confidence: float
+) -> tuple[float, float, float]:
+    """Return a system's mean by a judge, corrected by the truth on some topics, with limits.
+
+    Estimand: the mean score under the truth over infinitely many topics. With scores f under the
+    judge on n topics and h under the truth on a random m of them, it is (prediction-powered
+    inference, Angelopoulos et al. 2023; double sampling, Cochran 1977, section 12.6)
+
+        theta = lambda mean_n(f) + mean_m(h - lambda f),    lambda = cov_m(h, f) / var_m(f).
+
+    Its variance is lambda^2 var_n(f) / n + var(h - lambda f) (1 / m + (mean_n(f) - mean_m(f))^2 /
+    sum_m (f - mean_m(f))^2), with m - 2 degrees of freedom of the residual variance and of
+    Student's t. Lambda is 0 for a judge whose labelled scores do not vary; all is NaN for fewer
+    than 4 labelled topics.
+
+    truth, judge: float64 (labelled topic,): scores under both sets.
+    further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
+        the truth, as there is nothing to correct.
+    """
+    from scipy.special import stdtrit
+
+    every, m = np.concatenate([judge, further]), len(truth)
+    if not len(further) and m > 1:
+        alone = [Sample(1.0, truth, np.ones(m))]
+        return float(truth.mean()), *mean_limits(alone, ends, confidence)
+    if m < LEAST_LABELLED:
+        return np.nan, np.nan, np.nan
+    low, high = (-np.inf, np.inf) if ends is None else ends
+    width = float(np.ptp(truth)) or 1.0 if ends is None else high - low
+    from_mean, away = judge - judge.mean(), float(every.mean() - judge.mean())
+    spread, slope, of_judge, of_slope = float((from_mean**2).sum()), 0.0, 0.0, 0.0
+    if np.ptp(judge) > EQUAL * width:
+        slope = float((from_mean * (truth - truth.mean())).sum()) / spread
+        of_judge = slope**2 * float(every.var(ddof=1)) / len(every)
+        of_slope = away**2 / spread
+    few = ends is not None and n_differing(truth, width) < FEW
+    # Pseudo-topics are residuals where the judge's score is its mean: they do not change lambda.
+    rest = Sample(1.0, truth - slope * from_mean, np.ones(m))
+    found = estimate([rest], ends if few else None)
+    n_rest = m + 2 * few
+    residual = found.error**2 * n_rest * (n_rest - 1) / (n_rest - 2)
+    mean = found.mean + slope * away
+    error = np.sqrt(residual * (1 / n_rest + of_slope) + of_judge)
+    half = float(stdtrit(m - 2, (1 + confidence) / 2) * error)
+    return mean, max(mean - half, low), min(mean + half, high)
 
 
 def _means_and_errors(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

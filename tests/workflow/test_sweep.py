@@ -23,8 +23,7 @@ from scorecube.storage import Collection, Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep as module
 from scorecube.workflow import tasks
-from scorecube.workflow.sweep import share
-from scorecube.workflow.sweep_tasks import SweepTask
+from scorecube.workflow.sweep import SweepTask, share
 from tests.cluster.lab import open_client
 from tests.conftest import REPO, Cli
 

@@ -14,7 +14,7 @@ from scorecube.cli.terminal import echo, notify, track_progress
 from scorecube.errors import counted
 
 if TYPE_CHECKING:
-    from scorecube.workflow.sweep_tasks import Problem
+    from scorecube.workflow.sweep import Problem
 
 PART = "Share of the collections, e.g. 3/100, for array jobs."
 MOST_NAMED = 5
@@ -36,9 +36,8 @@ def sweep(
     """
     from scorecube.execute.clusters import open_executor
     from scorecube.storage import open_study
-    from scorecube.workflow.sweep import run_sweep, tasks_of
+    from scorecube.workflow.sweep import run_sweep, status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
-    from scorecube.workflow.sweep_tasks import status_of
 
     path, sources, entries = read_sweep(file)
     names = sources or dict.fromkeys(open_study(path))

@@ -13,28 +13,110 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import xarray as xr
 
+from scorecube.analyses.plan import digest_of
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.units import cubes_of
-from scorecube.errors import BadPlan, counted, kind_of, option
+from scorecube.errors import (
+    BadName,
+    BadPlan,
+    ClusterFailed,
+    ScorecubeError,
+    StoreFailed,
+    SweepFailed,
+    counted,
+    option,
+)
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.storage import Study, exists, open_study
-from scorecube.workflow.sweep_file import Entry, Source
-from scorecube.workflow.sweep_tasks import Outcome, Stored, SweepTask, compute
+from scorecube.workflow.sweep_file import Entry, Source, add_source
+from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
 
+LOGGER = logging.getLogger("scorecube")
 PATIENCE = 20.0
 """Predicted seconds of the remaining tasks from which on processes are worth their start."""
-LOGGER = logging.getLogger("scorecube")
+READING = "reading"
+"""Subject of a problem that is no analysis."""
+
+
+class Problem(NamedTuple):
+    """Why an analysis of a collection, or `READING` it, has no result."""
+
+    collection: str
+    subject: str
+    message: str
+
+
+class Stored(NamedTuple):
+    """A result in the study: position of its entry in the sweep, and what identifies it."""
+
+    place: int
+    collection: str
+    digest: str
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class SweepTask:
+    """Entries, by their positions, of one collection, or of several that are compared."""
+
+    collections: tuple[str, ...]
+    entries: Mapping[int, Entry]
+    source: Source | None = None
+    replace: bool = False
+
+
+@dataclass
+class Outcome:
+    """What came of a task, or of a sweep; what is impossible for a collection is left out.
+
+    lines: Notes on what was read.
+    elsewhere: Whether the memory, or the study, was lacking: another process may have it.
+    """
+
+    stored: list[Stored] = field(default_factory=list)
+    failed: list[Problem] = field(default_factory=list)
+    left_out: list[Problem] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    elsewhere: bool = False
+
+    @contextmanager
+    def noting(self, collection: str, subject: str) -> Iterator[None]:
+        """Note an error in place of raising it, unless it would meet all other collections."""
+        try:
+            yield
+        except (StoreFailed, ClusterFailed, CancelledError):
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            if isinstance(error, ScorecubeError):
+                text = str(error).removeprefix(f"{collection}: ")
+            self.elsewhere |= isinstance(error, MemoryError)
+            is_impossible = isinstance(error, BadPlan | BadName) and subject != READING
+            problems = self.left_out if is_impossible else self.failed
+            problems.append(Problem(collection, subject, text))
+
+    def refuse_failures(self, total: int) -> None:
+        """Raise SweepFailed with what failed, if anything did, of a number of collections."""
+        if count := len({problem.collection for problem in self.failed}):
+            head = (
+                f"{count:,} of {counted(total, 'collection')} failed; the others are done. "
+                "Run the same command again when this is mended:"
+            )
+            lines = ["  " + ": ".join(problem) for problem in self.failed]
+            raise SweepFailed("\n".join([head, *lines]))
 
 
 def sweep(
@@ -85,11 +167,7 @@ def sweep(
     >>> tree["two/swap"].attrs["trials"]
     50
     """
-    if isinstance(entries, Entry | Analysis | str):
-        raise BadPlan(f"{option('entries')}: expected a list; found {kind_of(entries)}")
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
-    if not chosen:
-        raise BadPlan("a sweep needs at least one entry: found none")
     with ExitStack() as stack:
         if isinstance(collections, Study | str | os.PathLike):
             study, cubes = collections, {}
@@ -104,12 +182,12 @@ def sweep(
         sources = dict.fromkeys(cubes or opened)
         executor = Executor(client, workers or default_workers())
         outcome = run_sweep(opened, tasks_of(chosen, sources), executor)
-        impossible = [f"{name}: {subject}: {text}" for name, subject, text in outcome.left_out]
+        impossible = [": ".join(problem) for problem in outcome.left_out]
         for line in impossible:
             LOGGER.warning("left out: %s", line)
         outcome.refuse_failures(len(sources))
         if not outcome.stored:
-            raise BadPlan("; ".join(impossible))
+            raise BadPlan("; ".join(impossible) or "a sweep needs an entry and a collection")
         tree = _tree(opened, chosen, outcome.stored)
         return tree if keep else tree.load()
 
@@ -134,11 +212,9 @@ def tasks_of(
 ) -> list[SweepTask]:
     """Return the tasks of single collections, and behind them those that compare several.
 
-    entries: Of the sweep.
-    sources: Of all its collections, by name; None for those that are in the study.
+    sources: Of all collections, by name; None for those that are in the study.
     part: Share of the collections, such as ``3/100``, which leaves out what compares several.
-    replace: As of `SweepTask`.
-    Raises BadPlan: A text that is no part.
+    replace: Whether scores whose source has changed replace those that are stored.
     """
     single, several = dict[int, Entry](), list[SweepTask]()
     for place, entry in enumerate(entries):
@@ -152,15 +228,7 @@ def tasks_of(
 
 
 def share(collections: Iterable[str], part: str) -> list[str]:
-    """Return every N-th of sorted names from the K-th on, for a part ``K/N``.
-
-    Raises BadPlan: Another text, or a K that is not within 1 and N.
-
-    Examples
-    --------
-    >>> share(["c", "a", "b"], "1/2")
-    ['a', 'c']
-    """
+    """Return every N-th of sorted names from the K-th on, for a part ``K/N``."""
     numbers = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", part, re.ASCII)
     if numbers is None or int(numbers[1]) > int(numbers[2]):
         raise BadPlan(
@@ -177,14 +245,10 @@ def run_sweep(
     notify: Callable[[str], None] = LOGGER.info,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Run the tasks of a sweep.
+    """Run tasks from `tasks_of`; return what is stored, and what failed while others went on.
 
-    study: Opened for writing.
-    tasks: As from `tasks_of`.
     executor: Where blocks, or whole tasks, are computed.
-    notify: Takes notes on what is read.
     progress: Called with numbers of tasks: (done, total).
-    Returns outcome: What is stored, and what failed while the others went on.
     Raises StoreFailed, ClusterFailed: What would meet every other task, too.
     """
     total, done = Outcome(), 0
@@ -251,3 +315,74 @@ def compute_there(path: str, task: SweepTask, *, processes: int) -> Outcome:
     if not exists(path):
         return Outcome(elsewhere=True)
     return compute(open_study(path, mode="a"), task, Executor(processes=processes))
+
+
+def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
+    """Read the collection of a task, and compute and store what its entries ask for."""
+    outcome, first = Outcome(), task.collections[0]
+    cubes, requests = Cubes(), dict[int, str]()
+    with outcome.noting(first, READING):
+        if task.source is not None:
+            add_source(
+                study,
+                first,
+                task.source,
+                replace=task.replace,
+                workers=executor.workers,
+                notify=outcome.lines.append,
+            )
+        for place, entry in task.entries.items():
+            request, digest = stored_for(study, task.collections, entry)
+            if digest:
+                outcome.stored.append(Stored(place, first, digest, is_new=False))
+            else:
+                requests[place] = request
+    for place, request in {} if outcome.failed else requests.items():
+        entry = task.entries[place]
+        with outcome.noting(first, entry.analysis.name):
+            planned = plan_in_study(
+                study,
+                entry.analysis,
+                collections=task.collections,
+                trials=entry.trials,
+                seed=entry.seed,
+                cubes=cubes,
+                **entry.selection,
+            )
+            for plan in planned:
+                if is_new := not plan.is_stored():
+                    replace(plan, request=request).run(executor)
+                outcome.stored.append(Stored(place, first, plan.plan.digest, is_new))
+    return outcome
+
+
+def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
+    """Return digests of what an entry asks for of the scores there now, and of its result or ""."""
+    analysis, heads = entry.analysis, [study[name].head for name in collections]
+    record = {
+        "analysis": analysis.name,
+        "options": analysis.options(),
+        "trials": entry.trials,
+        "seed": entry.seed,
+        "selection": {key: str(value) for key, value in entry.selection.items()},
+        "scores": [[h.name, h.cube, h.rankings if analysis.uses_rankings else ""] for h in heads],
+    }
+    request = digest_of(record)
+    stored = study[collections[0]].result_attributes(analysis.name)
+    return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")
+
+
+def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
+    """Return how many collections and results of tasks are in the study at a path."""
+    swept = {name for task in tasks for name in task.collections}
+    wanted = sum(len(task.entries) for task in tasks)
+    there, results = set[str](), 0
+    if exists(path):
+        study = open_study(path)
+        there = swept.intersection(study)
+        for task in tasks:
+            if there.issuperset(task.collections):
+                found = (stored_for(study, task.collections, one) for one in task.entries.values())
+                results += sum(bool(digest) for _, digest in found)
+    read = f"{len(there):,} of {counted(len(swept), 'collection')} read"
+    return f"{read}, {results:,} of {counted(wanted, 'result')} stored"

@@ -23,10 +23,11 @@
 Paths are relative to the folder of the file. Without collections, those of the study are analysed.
 """
 
+import hashlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +37,10 @@ from scorecube.analyses.options import SELECTION, SHARED, Option, options_of
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
+from scorecube.ingest.files import expand
 from scorecube.ingest.options import EVALUATE, IMPORT
+from scorecube.storage import Study
+from scorecube.workflow.inputs import arguments_of, evaluate_into, import_scores, read_rankings
 
 Table = Mapping[str, Any]
 RUNS, SCORES = "runs", "scores"
@@ -45,6 +49,8 @@ TEXTS = {
     name: Option(name=name, type=str | tuple[str, ...] if name in (RUNS, SCORES) else str)
     for name in (*PATHS, "name")
 }
+SOURCE = "sweep_source"
+"""Fact of a collection: digest of the settings and files that it was read from."""
 SETTINGS = {"study": TEXTS["study"], "trials": SHARED["trials"], "seed": SHARED["seed"]}
 """Settings at the top of a file."""
 SOURCES: Mapping[str, Mapping[str, Option]] = {
@@ -216,3 +222,36 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
         trials = values.pop("trials", shared.get("trials"))
         seed = values.pop("seed", shared.get("seed", 1))
         yield Entry(analysis, trials=trials, seed=seed, selection=values)
+
+
+def add_source(
+    study: Study,
+    name: str,
+    source: Source,
+    *,
+    replace: bool,
+    workers: int,
+    notify: Callable[[str], None],
+) -> None:
+    """Add a collection to a study, unless what it is read from is what it was read from before."""
+    kind, settings = source
+    digest = hashlib.sha256(repr(sorted(settings.items())).encode())
+    files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
+    for path in (path for key in sorted(files) for path in files[key]):
+        digest.update(f"{path}\n".encode() + Path(path).read_bytes())
+    facts = {SOURCE: digest.hexdigest()}
+    if name in study and study[name].head.notes.get(SOURCE) == facts[SOURCE]:
+        return
+
+    def note(line: str) -> None:
+        notify(f"{name}: note: {line}")
+
+    if kind == SCORES:
+        options = {key: value for key, value in settings.items() if key in IMPORT}
+        cube = import_scores(files[SCORES], notify=note, **options)
+        study.add(name, cube=cube, replace=replace, facts=facts)
+        return
+    reading, scoring = arguments_of({**settings, "replace": replace})
+    reading |= {"workers": workers, "notify": note}
+    rankings = read_rankings(files[RUNS], settings["qrels"], **reading)
+    evaluate_into(study, name, rankings, facts=facts, **scoring)

@@ -26,7 +26,7 @@ from scorecube.names import GAIN, SETTING
 from scorecube.storage import Collection, Study, select_disjoint
 
 REQUEST = "request"
-"""Attribute of a result of a sweep: digest of what was asked for, see `sweep_tasks`."""
+"""Attribute of a result of a sweep: digest of what was asked for, see `sweep`."""
 PRESET = "preset"
 """Attribute of a result: the paper whose settings it was asked for with."""
 Selection = Mapping[str, Any]

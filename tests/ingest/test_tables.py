@@ -103,7 +103,8 @@ def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, hea
     assert error.line == 1
     if column:
         assert f"--{role}-column" in error.message()
-        import_scores([path], layout="long", **{f"{role}_column": column})
+        chosen: Any = {f"{role}_column": column}
+        import_scores([path], layout="long", **chosen)
         assert f"--{role}-column" in refused([path], layout="long", **{f"{role}_column": "none"}).message()  # fmt: skip
 
 

@@ -215,7 +215,7 @@ def test_a_mean_over_metrics_with_other_ranges_is_unknown() -> None:
         ({"metrics": ["AP"]}, BadName),
         ({"margin": -0.1}, BadPlan),
         ({"margin": math.nan}, BadPlan),
-        ({"scores": {}}, BadPlan),
+        ({"scores": {}}, BadName),
     ],
 )
 def test_what_cannot_be_understood_is_refused(

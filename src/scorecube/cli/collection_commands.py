@@ -49,17 +49,17 @@ def evaluate(
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
     from scorecube.collection.doubts import doubts_of
-    from scorecube.workflow import api
+    from scorecube.workflow import api, inputs
 
     opened = api.open_study(study, mode="a")
-    api.check_names(name, values["metrics"])
-    reading, scoring = api.arguments_of(values)
+    inputs.check_names(name, values["metrics"])
+    reading, scoring = inputs.arguments_of(values)
     noted: list[str] = []
     with track_progress("reading runs", "files") as progress:
         reading |= {"workers": workers, "progress": progress, "notify": noted.append}
         rankings = api.read_rankings(runs, qrels, **reading)
     with track_progress("evaluating", "metrics") as progress:
-        cube = api.evaluate_into(opened, name, rankings, progress=progress, **scoring)
+        cube = inputs.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")
     notes = [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
     for line in [*lines_on_topics(rankings, cube), *notes]:
@@ -113,7 +113,8 @@ def import_(
 
     Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
     """
-    from scorecube.workflow import api
+    from scorecube.ingest.scores import only_cube
+    from scorecube.workflow import api, inputs
 
     layout, replace = values.pop("layout"), values.pop("replace")
     layouts_known = [AUTO, *layouts()]
@@ -126,7 +127,7 @@ def import_(
             f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
         )
     if name is not None:
-        api.check_names(name, [])
+        inputs.check_names(name, [])
     cubes = api.import_scores(
         files,
         layout=NUMBERS if no_header else layout,
@@ -135,8 +136,8 @@ def import_(
         **values,
     )
     if name is not None:
-        cubes = {name: api.only_cube(cubes)}
-    api.refuse_unnamed(cubes)
+        cubes = {name: only_cube(cubes)}
+    inputs.refuse_unnamed(cubes)
     opened = api.open_study(study, mode="a")
     for collection, cube in cubes.items():
         opened.add(collection, cube=cube, replace=replace)
@@ -223,9 +224,9 @@ def preferences(
     Example: scorecube preferences study.zarr people.csv --name agreement
     """
     from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
-    from scorecube.workflow import api
+    from scorecube.workflow import api, inputs
 
-    api.check_names(name, [])
+    inputs.check_names(name, [])
     opened = api.open_study(study, mode="a")
     source = source_of(opened, collection, name)
     cube = agreement_with_preferences(opened[source].cube, read_preferences(file))

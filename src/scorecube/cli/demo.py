@@ -30,12 +30,12 @@ def demo(
     from scorecube import analyses
     from scorecube.execute.executor import Executor, default_workers
     from scorecube.report.page import write_page
-    from scorecube.workflow import api
+    from scorecube.workflow import api, inputs
 
     study = api.open_study(out / "study.zarr", mode="a")
     if NAME not in study:
         notify(f"simulating {N_RUNS} systems of {N_TEAMS} teams")
-        api.evaluate_into(study, NAME, simulated(), METRICS, ("3:2:1",))
+        inputs.evaluate_into(study, NAME, simulated(), METRICS, ("3:2:1",))
     # Simulated judgements are so deep that no team finds documents that others lack.
     for analysis in (
         analyses.Leaderboard(),

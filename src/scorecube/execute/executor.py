@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Takes what is done, and all."""
 OnResult = Callable[[int, Any], None]
-"""Takes the position of an item, and what the function returned for it."""
+"""Takes the position of an item, and its result."""
 RETRIES = 2
 """Further attempts for an item whose call raised an error, such as one of a file system."""
 GROUP = 8
@@ -40,10 +40,6 @@ ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
 RESUME = "Recorded blocks are kept; rerun the same command to resume"
 
 
-def unreported(done: int, total: int) -> None:
-    """Report no progress."""
-
-
 def default_workers() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -51,16 +47,11 @@ def default_workers() -> int:
 
 @dataclass(frozen=True)
 class Executor:
-    """Where blocks are computed; results are bit-identical on every executor.
+    """Where blocks are computed; results are bit-identical on every executor."""
 
-    client: Of a cluster; None for threads of this process.
-    workers: Number of blocks at a time.
-    processes: Number of those that share the memory of this machine.
-    """
-
-    client: Client | None = None
-    workers: int = 1
-    processes: int = 1
+    client: Client | None = None  # None for threads of this process
+    workers: int = 1  # blocks at a time
+    processes: int = 1  # that share the memory of this machine
 
 
 CALLING_THREAD = Executor()
@@ -77,8 +68,7 @@ def run_items(
 ) -> None:
     """Call a function with every item; take the results as they come, one at a time, in any order.
 
-    client: None for threads of this process.
-    workers: Threads; one call at a time needs no scheduler, whose import takes 0.1 s.
+    client: None for threads of this process; one needs no scheduler, whose import takes 0.1 s.
     name: Of the tasks, on dask's pages.
     """
     if client is not None:
@@ -109,7 +99,6 @@ def reduce_items(
 ) -> Any:
     """Return the combined results of a function for all items, reduced by a tree of tasks.
 
-    combine: Returns several results as one; importable by its name.
     on_done: Called with the position of each item that is computed; its result stays there.
     """
     from distributed import as_completed
@@ -156,11 +145,7 @@ def _on_threads(
 def _submit(
     client: Client, function: Callable[[Any], Any], items: Sequence[Any], name: str
 ) -> list[Future[Any]]:
-    """Submit a task for each item.
-
-    Workers fetch the function once, as the result of a task, from each other: unlike scattered
-    data it is computed again where its last holder is lost, and needs no worker to begin with.
-    """
+    """Submit a task for each item; workers fetch the function once, as the result of a task."""
     import dask
 
     run = f"{name}-{uuid4().hex[:8]}"
@@ -188,10 +173,7 @@ def _refuse_lost(future: Future[Any]) -> None:
 
 @contextmanager
 def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
-    """Yield a list of futures that are cancelled after a failure.
-
-    Raises ClusterFailed: In place of errors of a lost cluster, and of workers without this package.
-    """
+    """Yield a list of futures that are cancelled after a failure; a lost one is ClusterFailed."""
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 

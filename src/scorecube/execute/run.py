@@ -33,7 +33,6 @@ from scorecube.execute.executor import (
     own_versions,
     reduce_items,
     run_items,
-    unreported,
 )
 from scorecube.storage import BlockStore, gaps
 
@@ -69,11 +68,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Compute:
-    """The function that computes the blocks of a plan, on any thread or worker.
-
-    analysis, table: Of the plan.
-    blocks: Where blocks are recorded; None for nowhere.
-    """
+    """The function that computes, and may record, blocks of a plan on any thread or worker."""
 
     analysis: Analysis
     table: Any
@@ -91,12 +86,10 @@ class Combined:
     """The combined parts of the blocks of a plan, and the intervals of units that are done.
 
     declared: The parts of an empty block.
-    n_units: Of the plan.
-    progress: Takes the number of units that are done, and of all.
     """
 
     def __init__(
-        self, declared: Mapping[str, Part], n_units: int, progress: Progress = unreported
+        self, declared: Mapping[str, Part], n_units: int, progress: Progress | None = None
     ) -> None:
         self.n_units, self.progress = n_units, progress
         self.done: list[Interval] = []
@@ -121,7 +114,8 @@ class Combined:
     def note(self, *intervals: Interval) -> None:
         """Note that intervals are done."""
         self.done += intervals
-        self.progress(self.n_units - self.n_left, self.n_units)
+        if self.progress is not None:
+            self.progress(self.n_units - self.n_left, self.n_units)
 
     def add(self, block: Block) -> None:
         """Add the parts of a block."""
@@ -164,16 +158,13 @@ def run(
 ) -> xr.Dataset:
     """Compute a plan and return its result; bit-identical for all choices of other arguments.
 
-    prepared: Of `make_plan`.
-    executor: Where blocks are computed.
     blocks: Where blocks are recorded, and read if they are recorded already; None for nowhere.
     block_units: Units (trials, or pairs of runs) per block; None to choose by timing the first.
     progress: Called with (units done, units in total), before the first block and after each.
-    Raises MemoryError: The plan cannot fit in the memory of this machine.
     """
     plan, table = prepared.plan, prepared.table
     compute = Compute(plan.analysis, table)
-    combined = Combined(prepared.declared, prepared.n_units, progress or unreported)
+    combined = Combined(prepared.declared, prepared.n_units, progress)
     needed = prepared.cube.nbytes * 2 + sum(array.nbytes for array in combined.arrays.values())
     if needed > (there := min(_memory_limits()) // executor.processes):
         raise MemoryError(f"at least {needed / 1e9:,.1f} of {there / 1e9:,.1f} GB are needed")

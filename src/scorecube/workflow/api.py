@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
@@ -24,28 +24,19 @@ from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, option
-from scorecube.execute.executor import Executor, default_workers
+from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
-from scorecube.ingest.scores import only_cube
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
-from scorecube.workflow.inputs import (
-    arguments_of,
-    check_names,
-    evaluate_into,
-    import_scores,
-    read_rankings,
-    refuse_unnamed,
-)
+from scorecube.workflow.inputs import import_scores, read_rankings
 from scorecube.workflow.tasks import PRESET, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
 
-Progress = Callable[[int, int], None]
 LOGGER = logging.getLogger("scorecube")
 
 
@@ -336,26 +327,20 @@ def list_analyses() -> pd.DataFrame:
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    about = [(entry.name, entry.summary) for entry in registry.entries()]
-    return pd.DataFrame(about, columns=["name", "about"])
+    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in registry.entries()])
 
 
 __all__ = [
     "analyse",
-    "arguments_of",
-    "check_names",
     "cube_from_scores",
     "evaluate",
-    "evaluate_into",
     "figure",
     "import_scores",
     "list_analyses",
     "list_metrics",
-    "only_cube",
     "open_study",
     "plan_in_study",
     "read_rankings",
-    "refuse_unnamed",
     "select",
     "table",
 ]

@@ -39,15 +39,11 @@ UNKNOWN |= dict.fromkeys(COUNTS, 0)
 
 
 class Difference(NamedTuple):
-    """The difference of two systems by one metric in one collection, of its units.
-
-    width: Of the range of scores; None if unknown.
-    counts: Units on which the system is better, equal and worse.
-    """
+    """The difference of two systems by one metric; counts of units: better, equal and worse."""
 
     sample: Sample
     binary: bool
-    width: float | None
+    width: float | None  # of the range of scores
     higher: bool
     counts: tuple[int, ...]
 
@@ -188,8 +184,6 @@ def _check_systems(cubes: Mapping[str, xr.Dataset], run: str, baseline: str) -> 
     """Refuse systems that no collection has, and one system alone."""
     if run == baseline:
         raise BadPlan(f"{option('run', run)} is the baseline; name two systems", option="run")
-    if not cubes:
-        raise BadPlan("no collection to compare in")
     known = set().union(*map(_systems_of, cubes.values()))
     for argument, name in (("run", run), ("baseline", baseline)):
         if name not in known:

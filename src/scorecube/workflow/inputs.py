@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import xarray as xr
 
@@ -20,7 +20,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, option
-from scorecube.execute.executor import default_workers, run_items
+from scorecube.execute.executor import Progress, default_workers, run_items
 from scorecube.ingest.files import PathLike, expand
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
@@ -37,7 +37,6 @@ LOGGER = logging.getLogger("scorecube")
 READING = ("teams", "topic_groups", "order", "depth", "run_name")
 SCORING = ("metrics", "gains", "replace")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
-Progress = Callable[[int, int], None]
 
 
 def read_rankings(
@@ -171,11 +170,8 @@ def evaluate_into(
 ) -> xr.Dataset:
     """Evaluate rankings into a collection, whose metrics and gains are kept, and return its cube.
 
-    study: Opened for writing.
-    metrics, gains: To evaluate, in addition to those that the collection has.
     replace: Whether the collection is replaced instead of extended.
     facts: JSON values to note with the collection.
-    progress: As of `scorecube.evaluate`.
     """
     if name not in study or replace:
         cube = evaluate(rankings, metrics, gains, progress=progress)
@@ -197,12 +193,6 @@ def evaluate_into(
     return cube
 
 
-@overload
-def import_scores(
-    files: Any, *, collections: Literal[True], **options: Any
-) -> dict[str, xr.Dataset]: ...
-@overload
-def import_scores(files: Any, **options: Any) -> xr.Dataset: ...
 def import_scores(
     files: Any,
     *,
@@ -215,8 +205,8 @@ def import_scores(
     notify: Callable[[str], None] | None = None,
     collections: bool = False,
     **columns: Any,
-) -> xr.Dataset | dict[str, xr.Dataset]:
-    r"""Read per-topic scores that other tools computed into a cube.
+) -> Any:
+    """Read per-topic scores that other tools computed into a cube.
 
     Parameters
     ----------
@@ -284,9 +274,6 @@ def refuse_unnamed(collections: Iterable[str]) -> None:
     """Refuse names that no collection can have, and no name (BadPlan)."""
     for name in collections:
         if not name:
-            raise BadPlan(
-                f"no column names the collection; name it with {option('name')}, or its column "
-                f"with {option('collection_column')}",
-                option="name",
-            )
+            text = f"no column names the collection; expected {option('name')}"
+            raise BadPlan(text, option="name")
         check_collection_name(name)

@@ -187,7 +187,7 @@ def sweep(
             LOGGER.warning("left out: %s", line)
         outcome.refuse_failures(len(sources))
         if not outcome.stored:
-            raise BadPlan("; ".join(impossible) or "a sweep needs an entry and a collection")
+            raise BadPlan("; ".join(impossible) or "a sweep needs at least one entry")
         tree = _tree(opened, chosen, outcome.stored)
         return tree if keep else tree.load()
 

@@ -41,12 +41,9 @@ Whole = Callable[[str], xr.Dataset]
 class Task:
     """A plan for one collection of a study, or for several that are compared.
 
-    study: That holds the collections.
     collection: Where the result is stored.
-    prepared: The plan with its prepared scores.
     versions: Of the cubes of its collections when they were read.
-    request: Digest of the entry of a sweep that it was planned for; empty for none.
-    preset: Paper whose settings the analysis has, which the result names; None for no paper.
+    request, preset: Attributes of the result, `REQUEST` and `PRESET`, if it has them.
     """
 
     study: Study
@@ -84,7 +81,6 @@ class Task:
     ) -> xr.Dataset:
         """Run the plan, record its blocks, and store and return its result.
 
-        executor, block_units, progress: As of `scorecube.execute.run.run`.
         Raises BadStudy: Scores were replaced since they were read.
         """
         self._refuse_replaced()
@@ -92,9 +88,9 @@ class Task:
         result = run(
             self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
         )
+        result.attrs["collection"] = self.collection.name
         asked = {REQUEST: self.request, PRESET: self.preset}
-        asked = {name: text for name, text in asked.items() if text}
-        result = result.assign_attrs(collection=self.collection.name, **asked)
+        result.attrs |= {name: text for name, text in asked.items() if text}
         self._refuse_replaced()
         self.collection.write_result(result, self.versions[self.collection.name])
         return result
@@ -130,24 +126,18 @@ def plan_in_study(
 ) -> list[Task]:
     """Plan an analysis of all or some collections of a study.
 
-    study: Study that holds the collections.
-    analysis: Record with its options.
-    collections: Names; by default all of the study.
-    trials, seed: As of `scorecube.analyse`.
     cubes: Cubes that several calls share.
     preset: Paper whose settings the analysis has, which results name; its gain settings are chosen
         where none are and a collection has several.
     selection: Arguments of `scorecube.select`.
     Returns tasks: One per collection; one in all for an analysis that compares collections.
-    Raises BadStudy: No collections.
-    Raises BadPlan: Options that are invalid or impossible for a collection.
     """
     check_analysis(analysis)
     names = study if collections is None else labels("collections", collections)
     chosen = list(dict.fromkeys(names))
     if not chosen:
         raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
-    read: Cubes = {} if cubes is None else cubes
+    read = Cubes() if cubes is None else cubes
 
     def whole(name: str) -> xr.Dataset:
         if name not in read:
@@ -175,7 +165,7 @@ def _grouped(
 ) -> tuple[Any, list[list[str]]]:
     """Return the analysis with the names of collections that it compares, and those of each task.
 
-    named: Whether collections were named: the first is the truth of judges.
+    named: Whether collections were named: the first is the truth.
     """
     if analysis.n_collections == ALL_COLLECTIONS:
         group = in_board_order(chosen)

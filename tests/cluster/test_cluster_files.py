@@ -34,7 +34,7 @@ def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
         ({"class": "nowhere.LocalCluster"}, "nowhere"),
         ({"class": "distributed.NoLocalCluster"}, "NoLocalCluster"),
         ({**LOCAL, "options": {"n_wokers": 2}}, "n_wokers"),
-        ({**LOCAL, "options": 3}, "options is 3"),
+        ({**LOCAL, "options": 3}, "does not start"),
     ],
 )
 def test_what_makes_no_cluster_is_refused(settings: dict[str, Any], word: str) -> None:

@@ -141,10 +141,7 @@ def test_collections_that_are_compared_are_one_task(cubes: Cubes) -> None:
     assert [node.path for node in tree.leaves] == ["/a/board"]
 
 
-@pytest.mark.parametrize(
-    ("entries", "message"),
-    [([], "at least one"), (sc.Swap(), "expected a list"), ([sc.Swap(size=26)], "26")],
-)
+@pytest.mark.parametrize(("entries", "message"), [([], "at least one"), ([sc.Swap(size=26)], "26")])
 def test_impossible_sweeps_are_refused(cubes: Cubes, entries: Any, message: str) -> None:
     with pytest.raises(BadPlan, match=message):
         sc.sweep(entries, cubes)

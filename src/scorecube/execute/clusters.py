@@ -31,14 +31,11 @@ from scorecube.execute.executor import Executor, default_workers
 if TYPE_CHECKING:
     from distributed import Client
 
-SETTINGS = ("class", "options", "scale", "adapt")
-"""Of a cluster file."""
 PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's pages, which know no certificates."""
 CLOSE_SECONDS = 2.0
 """Longest wait for a running scheduler to say goodbye; it may be frozen."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
-"""Loggers with a level of their own, which holds for those below them."""
 LOGGER = logging.getLogger("scorecube")
 
 
@@ -48,12 +45,10 @@ def open_executor(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Executor]:
-    """Start a cluster, or connect to a scheduler; what was started is stopped.
+    """Start a cluster, connect to a scheduler, or use threads; what was started is stopped.
 
-    cluster: Path of a cluster file, or its content; None for threads of this process.
-    scheduler: Address of a running scheduler.
+    cluster: Path of a cluster file, or its content.
     workers: Threads, or worker processes instead of what the file says.
-    Raises BadPlan: What does not start, or would let others run code.
     """
     if cluster is not None and scheduler is not None:
         raise BadPlan(f"{option('scheduler')} or {option('cluster')}: leave one of them out")
@@ -80,7 +75,8 @@ def read_cluster(path: str) -> dict[str, Any]:
         settings = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise BadPlan(f"{path}: cannot read the cluster file: {error}") from None
-    if not isinstance(settings, dict) or not {"class"} <= settings.keys() <= set(SETTINGS):
+    known = {"class", "options", "scale", "adapt"}
+    if not isinstance(settings, dict) or not {"class"} <= settings.keys() <= known:
         raise BadPlan(f"{path}: a cluster file has a class, and perhaps options, scale and adapt")
     return settings
 
@@ -111,16 +107,13 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
 
     path, options = str(settings["class"]), settings.get("options", {})
     scale, adapt = settings.get("scale", {}), settings.get("adapt", {})
-    for name, value in (("options", options), ("scale", scale), ("adapt", adapt)):
-        if not isinstance(value, Mapping):
-            raise BadPlan(f"{path}: {name} is {value!r}; expected settings")
     if workers:
         scale, adapt = {"n": workers}, {}
     is_local = path.endswith("LocalCluster")
-    host = options.get("host", "localhost" if is_local else "")
-    on_loopback = _is_loopback(str(host)) or options.get("interface") == "lo"
-    _refuse_open_port(path, on_loopback or str(options.get("protocol")).startswith("tls"))
     try:
+        host = options.get("host", "localhost" if is_local else "")
+        on_loopback = _is_loopback(str(host)) or options.get("interface") == "lo"
+        _refuse_open_port(path, on_loopback or str(options.get("protocol")).startswith("tls"))
         kind = import_term(path)
         is_queue = hasattr(kind, "job_cls")
         if is_queue:

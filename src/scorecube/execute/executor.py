@@ -1,7 +1,6 @@
 """Executors: calls of a function with many items, on threads that dask schedules or on a client.
 
-Every task is a pure function of one item, so dask computes it again where a worker is lost. The
-function is sent once to each worker; the tasks are small. Workers have the versions of the driver.
+Every task is a pure function of one item, so dask computes it again where a worker is lost.
 """
 
 from __future__ import annotations
@@ -187,7 +186,7 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
                 client.cancel(futures)
             raise
     except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
-        message = f"the dask scheduler at {where} was lost ({_last_line(error)})"
+        message = f"the dask scheduler at {where} was lost ({error!r})"
     except KilledWorker as error:
         message = (
             f"{error.allowed_failures + 1} workers ended while they computed the same block, the "
@@ -199,16 +198,12 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
         if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
             raise
         message = (
-            f"a worker cannot load what it was sent ({_last_line(error)}): start workers in the "
-            "environment of this program"
+            f"a worker cannot load what it was sent ({error!r}): start workers in the environment "
+            "of this program"
         )
     else:
         return
     raise ClusterFailed(f"{message}. {RESUME}") from None
-
-
-def _last_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[-1].strip()
 
 
 def _identity(data: Any) -> Any:

@@ -1,12 +1,10 @@
 """``cube.scorecube``: the analyses as methods of a cube.
 
-The accessor is registered when a name of `scorecube` is first used and xarray is loaded, so that
-``import scorecube`` loads neither xarray nor this module.
+``import scorecube`` loads neither xarray nor this module; a name of it does, if xarray is there.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +19,6 @@ class ScorecubeAccessor:
     """Analyses as methods of a cube: ``cube.scorecube.swap(size=25, trials=1000, seed=1)``.
 
     They take the options of the analysis, and arguments of `scorecube.analyse`, by name.
-
-    dataset: A cube.
     """
 
     def __init__(self, dataset: xr.Dataset) -> None:
@@ -31,17 +27,16 @@ class ScorecubeAccessor:
     def __getattr__(self, name: str) -> Callable[..., xr.Dataset]:
         if name not in registry.names():
             raise AttributeError(f"no analysis {name!r}; there are {', '.join(registry.names())}")
+        kind: Any = registry.load(name)
 
         def method(**arguments: Any) -> xr.Dataset:
             from scorecube.workflow.api import analyse
 
-            kind: Any = registry.load(name)
             names = options_of(kind).keys() & arguments.keys()
             options = {key: arguments.pop(key) for key in names}
             return analyse(self._dataset, kind(**options), **arguments)
 
-        (entry,) = (entry for entry in registry.entries() if entry.name == name)
-        method.__name__, method.__doc__ = name, entry.summary
+        method.__name__, method.__doc__ = name, kind.__doc__
         return method
 
     def __dir__(self) -> list[str]:
@@ -49,10 +44,8 @@ class ScorecubeAccessor:
 
 
 def register() -> None:
-    """Register the accessor; another of this name, as of a stale import, is replaced."""
+    """Register the accessor."""
     import xarray as xr
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        decorate: Any = xr.register_dataset_accessor
-        decorate("scorecube")(ScorecubeAccessor)
+    decorate: Any = xr.register_dataset_accessor
+    decorate("scorecube")(ScorecubeAccessor)

@@ -34,6 +34,7 @@ from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name
 
 LOGGER = logging.getLogger("scorecube")
+Notify = Callable[[str], None]
 READING = ("teams", "topic_groups", "order", "depth", "run_name")
 SCORING = ("metrics", "gains", "replace")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
@@ -51,7 +52,7 @@ def read_rankings(
     dialect: str = "auto",
     workers: int | None = None,
     progress: Progress | None = None,
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
 ) -> xr.Dataset:
     """Read runs and judgements: files, or objects of other tools.
 
@@ -134,7 +135,7 @@ def read_rankings(
 
 
 def _grouped(
-    dataset: xr.Dataset, groups: PathLike | Mapping[str, str] | None, notify: Callable[[str], None]
+    dataset: xr.Dataset, groups: PathLike | Mapping[str, str] | None, notify: Notify
 ) -> xr.Dataset:
     """Return a dataset with the topic groups of a file or mapping."""
     if groups is None or isinstance(groups, Mapping):
@@ -202,7 +203,7 @@ def import_scores(
     layout: str = "auto",
     lower_is_better: Sequence[str] = (),
     ranges: str | Sequence[str] = (),
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
     collections: bool = False,
     **columns: Any,
 ) -> Any:

@@ -187,7 +187,7 @@ def sweep(
             LOGGER.warning("left out: %s", line)
         outcome.refuse_failures(len(sources))
         if not outcome.stored:
-            raise BadPlan("; ".join(impossible) or "a sweep needs at least one entry")
+            raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
         tree = _tree(opened, chosen, outcome.stored)
         return tree if keep else tree.load()
 
@@ -323,14 +323,8 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     cubes, requests = Cubes(), dict[int, str]()
     with outcome.noting(first, READING):
         if task.source is not None:
-            add_source(
-                study,
-                first,
-                task.source,
-                replace=task.replace,
-                workers=executor.workers,
-                notify=outcome.lines.append,
-            )
+            say, workers = outcome.lines.append, executor.workers
+            add_source(study, first, task.source, say, replace=task.replace, workers=workers)
         for place, entry in task.entries.items():
             request, digest = stored_for(study, task.collections, entry)
             if digest:

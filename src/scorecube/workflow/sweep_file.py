@@ -27,7 +27,7 @@ import hashlib
 import itertools
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ from scorecube.errors import BadInput, BadPlan, ScorecubeError
 from scorecube.ingest.files import expand
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.storage import Study
-from scorecube.workflow.inputs import arguments_of, evaluate_into, import_scores, read_rankings
+from scorecube.workflow import inputs
 
 Table = Mapping[str, Any]
 RUNS, SCORES = "runs", "scores"
@@ -61,11 +61,7 @@ SOURCES: Mapping[str, Mapping[str, Option]] = {
 
 
 class Source(NamedTuple):
-    """Source of one collection.
-
-    kind: ``runs`` or ``scores``.
-    settings: Of the table in the file, with absolute paths.
-    """
+    """Source of one collection: ``runs`` or ``scores``, and settings with absolute paths."""
 
     kind: str
     settings: Table
@@ -112,12 +108,7 @@ class SweepFile(NamedTuple):
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep file.
-
-    path: TOML file; see the module.
-    Raises BadInput: With file and table: invalid TOML, unknown settings, values of another type or
-        out of range, two collections of one name.
-    """
+    """Read a sweep file; BadInput with file and table for what it cannot have."""
     file = Path(path)
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -225,13 +216,7 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
 
 
 def add_source(
-    study: Study,
-    name: str,
-    source: Source,
-    *,
-    replace: bool,
-    workers: int,
-    notify: Callable[[str], None],
+    study: Study, name: str, source: Source, notify: inputs.Notify, *, replace: bool, workers: int
 ) -> None:
     """Add a collection to a study, unless what it is read from is what it was read from before."""
     kind, settings = source
@@ -248,10 +233,10 @@ def add_source(
 
     if kind == SCORES:
         options = {key: value for key, value in settings.items() if key in IMPORT}
-        cube = import_scores(files[SCORES], notify=note, **options)
+        cube = inputs.import_scores(files[SCORES], notify=note, **options)
         study.add(name, cube=cube, replace=replace, facts=facts)
         return
-    reading, scoring = arguments_of({**settings, "replace": replace})
+    reading, scoring = inputs.arguments_of({**settings, "replace": replace})
     reading |= {"workers": workers, "notify": note}
-    rankings = read_rankings(files[RUNS], settings["qrels"], **reading)
-    evaluate_into(study, name, rankings, facts=facts, **scoring)
+    rankings = inputs.read_rankings(files[RUNS], settings["qrels"], **reading)
+    inputs.evaluate_into(study, name, rankings, facts=facts, **scoring)

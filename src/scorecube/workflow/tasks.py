@@ -34,7 +34,6 @@ Selection = Mapping[str, Any]
 Cubes = dict[str, tuple[str, xr.Dataset]]
 """Version and cube of collections, which several plans share: each is read once."""
 Whole = Callable[[str], xr.Dataset]
-"""Returns the cube of a collection."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +162,7 @@ def plan_in_study(
 def _grouped(
     study: Study, analysis: Any, chosen: list[str], *, named: bool
 ) -> tuple[Any, list[list[str]]]:
-    """Return the analysis with the names of collections that it compares, and those of each task.
-
-    named: Whether collections were named: the first is the truth.
-    """
+    """Return the analysis with the names of what it compares, and the collections of each task."""
     if analysis.n_collections == ALL_COLLECTIONS:
         group = in_board_order(chosen)
         return dataclasses.replace(analysis, collections=tuple(group)), [group]
@@ -176,9 +172,8 @@ def _grouped(
     judges = list(analysis.judges or [name for name in chosen if name != truth])
     if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
         raise BadPlan(
-            f"name the truth, and judges that are other collections, each once, with "
-            f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}; "
-            f"{study.path} has {', '.join(study)}",
+            f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}: expected other "
+            f"collections, each once; {study.path} has {', '.join(study)}",
             option="judges" if truth else "truth",
         )
     return dataclasses.replace(analysis, truth=truth, judges=tuple(judges)), [[truth, *judges]]

@@ -84,7 +84,7 @@ MISTAKES = {
     "two kinds": (RUNS + 'scores = "y"\n' + ANALYSIS, ": [[collection]] 1: expected a name"),
     "no judgements": ('[[collection]]\nname = "x"\nruns = "y"\n' + ANALYSIS, ": [[collection]] 1:"),
     "no match": (EACH.replace("*.toml", "none/*") + ANALYSIS, ": [[collection]] 1: each = 'none"),
-    "no pattern": (EACH.replace('"*.toml"', "5") + ANALYSIS, ": [[collection]] 1: each: expected"),
+    "no pattern": (EACH.replace('"*.toml"', "5") + ANALYSIS, ": [[collection]] 1: each = 5: no"),
 }
 
 

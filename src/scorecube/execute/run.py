@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -35,9 +35,6 @@ from scorecube.execute.executor import (
     run_items,
 )
 from scorecube.storage import BlockStore, gaps
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 Interval = tuple[int, int]
 OWN_GROUPS, CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -232,9 +229,14 @@ def _compute(
     blocks: BlockStore | None,
 ) -> None:
     """Compute blocks; they are recorded where they are computed, if that process sees the study."""
-    client, name = executor.client, compute.analysis.name
+    client, name, is_visible = executor.client, compute.analysis.name, True
     recording = replace(compute, blocks=blocks)
-    if client is not None and (blocks is None or _is_visible(client, blocks)):
+    if client is not None and blocks is not None:
+        with on_cluster(client):
+            is_visible = client.submit(blocks.is_seen, blocks.sight(), pure=False).result()
+        if not is_visible:
+            LOGGER.warning("workers do not see the study: this process records their blocks")
+    if client is not None and is_visible:
         # Workers combine the blocks: the totals alone come here.
         def on_done(position: int) -> None:
             combined.note(pending[position])
@@ -250,15 +252,6 @@ def _compute(
 
     there = recording if client is None else compute
     run_items(client, there, pending, on_block, workers=executor.workers, name=name)
-
-
-def _is_visible(client: Client, blocks: BlockStore) -> bool:
-    """Return whether a worker sees the study; if not, say that blocks come here to be recorded."""
-    with on_cluster(client):
-        is_visible = bool(client.submit(blocks.is_seen, blocks.sight(), pure=False).result())
-    if not is_visible:
-        LOGGER.warning("workers do not see the study: this process records their blocks")
-    return is_visible
 
 
 def provenance(prepared: PreparedPlan) -> dict[str, Any]:

@@ -130,12 +130,8 @@ def _as_in_paper(
     """Return an analysis as in a paper, its trials unless they are given, and its gain settings."""
     paper, _, name = preset.partition(" ")
     chosen = preset_of(paper, name)
-    if analysis is not None or name not in registry.names():
-        raise BadPlan(
-            f"{option('preset')}: expected the name of a stored analysis, and no "
-            f"{option('analysis')} beside it; found {preset!r}",
-            option="preset",
-        )
+    if analysis is not None:
+        raise BadPlan(f"{option('preset')} or {option('analysis')}: leave one of them out")
     record = registry.load(name)(**chosen.options)
     return record, chosen.trials if trials is None else trials, chosen.gains
 
@@ -300,7 +296,7 @@ def list_metrics() -> pd.DataFrame:
     >>> list_metrics().set_index("name").loc["AP", "parameters"]
     'rel, judged_only'
     """
-    rows = [
+    return pd.DataFrame(
         {
             "name": one.name,
             "cutoff": one.cutoff,
@@ -310,8 +306,7 @@ def list_metrics() -> pd.DataFrame:
             "source": one.source,
         }
         for one in DEFINITIONS.values()
-    ]
-    return pd.DataFrame(rows)
+    )
 
 
 def list_analyses() -> pd.DataFrame:

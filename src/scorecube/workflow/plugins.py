@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
 
 GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
 """Of entry points: classes of analyses, functions with the decorator `metric`, a `Format` each."""
@@ -16,22 +15,18 @@ def load_plugins() -> tuple[str, ...]:
     problems = []
     for point in (point for group in GROUPS for point in entry_points(group=group)):
         try:
-            _add(point.group, point.load())
+            loaded = point.load()  # a metric registers itself
+            if point.group == "scorecube.analyses":
+                from scorecube.analyses.registry import register
+
+                register(loaded)
+            elif point.group == "scorecube.readers":
+                from scorecube.ingest.formats import register_format
+
+                register_format(loaded)
         except Exception as error:
             problems.append(
                 f"the plugin {point.name} ({point.value}) cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             )
     return tuple(problems)
-
-
-def _add(group: str, loaded: Any) -> None:
-    """Register what an entry point names; a metric registers itself."""
-    if group == "scorecube.analyses":
-        from scorecube.analyses.registry import register
-
-        register(loaded)
-    elif group == "scorecube.readers":
-        from scorecube.ingest.formats import register_format
-
-        register_format(loaded)

@@ -29,6 +29,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,10 +172,8 @@ def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Sour
     single = dict(table)
     copies = [single]
     if pattern := single.pop("each", None):
-        try:
-            matches = sorted(folder.glob(pattern))
-        except (TypeError, ValueError, NotImplementedError) as error:
-            raise BadInput(f"each: expected a pattern of files below: {error}", where) from None
+        names = glob(str(pattern), root_dir=folder, recursive=True)
+        matches = sorted(folder / name for name in names)
         if not matches:
             raise BadInput(f"each = {pattern!r}: no file matches", where)
         copies = [{key: _filled(text, file) for key, text in single.items()} for file in matches]

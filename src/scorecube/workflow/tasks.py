@@ -82,7 +82,6 @@ class Task:
 
         Raises BadStudy: Scores were replaced since they were read.
         """
-        self._refuse_replaced()
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
         result = run(
             self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
@@ -90,17 +89,14 @@ class Task:
         result.attrs["collection"] = self.collection.name
         asked = {REQUEST: self.request, PRESET: self.preset}
         result.attrs |= {name: text for name, text in asked.items() if text}
-        self._refuse_replaced()
-        self.collection.write_result(result, self.versions[self.collection.name])
-        return result
-
-    def _refuse_replaced(self) -> None:
         for name, version in self.versions.items():
             if version not in self.study[name].head.contains:
                 raise BadStudy(
                     f"{self.study.path}: {name}: its scores were replaced while this command "
                     "ran, so its result is not stored; run the same command again"
                 )
+        self.collection.write_result(result, self.versions[self.collection.name])
+        return result
 
 
 @contextmanager

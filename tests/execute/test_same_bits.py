@@ -14,8 +14,9 @@ import xarray as xr
 
 from scorecube import Swap
 from scorecube.analyses.plan import cube_digest
+from scorecube.collection.selection import select
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import analyse, cube_from_scores, select
+from scorecube.workflow.api import analyse, cube_from_scores
 from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:

@@ -130,8 +130,9 @@ def _as_in_paper(
     """Return an analysis as in a paper, its trials unless they are given, and its gain settings."""
     paper, _, name = preset.partition(" ")
     chosen = preset_of(paper, name)
-    if analysis is not None:
-        raise BadPlan(f"{option('preset')} or {option('analysis')}: leave one of them out")
+    if analysis is not None or name not in registry.names():
+        text = f"{option('preset')}: expected an analysis of cubes, alone; found {preset!r}"
+        raise BadPlan(text, option="preset")
     record = registry.load(name)(**chosen.options)
     return record, chosen.trials if trials is None else trials, chosen.gains
 
@@ -326,16 +327,10 @@ def list_analyses() -> pd.DataFrame:
 
 
 __all__ = [
-    "analyse",
     "cube_from_scores",
     "evaluate",
-    "figure",
     "import_scores",
-    "list_analyses",
-    "list_metrics",
     "open_study",
     "plan_in_study",
     "read_rankings",
-    "select",
-    "table",
 ]

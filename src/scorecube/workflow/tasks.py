@@ -147,7 +147,14 @@ def plan_in_study(
         part = dict(selection)
         if gains and part.get("gains") is None and whole(group[0]).sizes[GAIN] > 1:
             part["gains"] = gains
-        cube = _read(record, study, group, part, whole)
+        if record.n_collections == ANY_NUMBER:
+            cube = _of_judges(study, group, part, whole)
+        elif record.n_collections == ALL_COLLECTIONS:
+            cube = _of_board(group, part, whole)
+        else:
+            cube = select(whole(group[0]), **part)
+            if record.uses_rankings:
+                cube = with_rankings(cube, study[group[0]].rankings)
         with _naming(group[0]):
             prepared = make_plan(cube, record, trials=trials, seed=seed)
         versions = {name: read[name][0] for name in group}
@@ -173,18 +180,6 @@ def _grouped(
             option="judges" if truth else "truth",
         )
     return dataclasses.replace(analysis, truth=truth, judges=tuple(judges)), [[truth, *judges]]
-
-
-def _read(
-    analysis: Any, study: Study, group: list[str], selection: Selection, whole: Whole
-) -> xr.Dataset:
-    """Return the selected scores of the collections of a task."""
-    if analysis.n_collections == ANY_NUMBER:
-        return _of_judges(study, group, selection, whole)
-    if analysis.n_collections == ALL_COLLECTIONS:
-        return _of_board(group, selection, whole)
-    cube = select(whole(group[0]), **selection)
-    return with_rankings(cube, study[group[0]].rankings) if analysis.uses_rankings else cube
 
 
 def _of_judges(

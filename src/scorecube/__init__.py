@@ -76,8 +76,6 @@ _NAMES = {
 """Module -> what it offers."""
 _MODULES = {name: f"scorecube.{module}" for module, row in _NAMES.items() for name in row.split()}
 __all__ = sorted(_MODULES)
-_accessor: list[str] = []
-"""What has been registered with xarray."""
 
 
 def __getattr__(name: str) -> Any:
@@ -100,9 +98,8 @@ def __getattr__(name: str) -> Any:
 
 def _register_accessor() -> None:
     """Give datasets the attribute ``scorecube``, once xarray is loaded."""
-    if "xarray" in sys.modules and not _accessor:
-        _accessor.append("scorecube")
-        import_module("scorecube.workflow.accessor").register()
+    if "xarray" in sys.modules:
+        import_module("scorecube.workflow.accessor")
 
 
 def __dir__() -> list[str]:

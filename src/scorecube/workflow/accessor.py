@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 
-if TYPE_CHECKING:
-    import xarray as xr
+decorate: Any = xr.register_dataset_accessor
 
 
+@decorate("scorecube")
 class ScorecubeAccessor:
     """Analyses as methods of a cube: ``cube.scorecube.swap(size=25, trials=1000, seed=1)``.
 
@@ -41,11 +43,3 @@ class ScorecubeAccessor:
 
     def __dir__(self) -> list[str]:
         return list(registry.names())
-
-
-def register() -> None:
-    """Register the accessor."""
-    import xarray as xr
-
-    decorate: Any = xr.register_dataset_accessor
-    decorate("scorecube")(ScorecubeAccessor)

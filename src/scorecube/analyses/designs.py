@@ -14,6 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
 from scorecube.analyses.options import option_field
+from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import Table, make_table
 from scorecube.collection import schema
@@ -110,8 +111,7 @@ class Reliability(Analysis):
         return make_table(cube, bags=False)
 
     def notes(self, table: Table) -> list[str]:
-        if min(table.scores.shape[1:]) < 2:
-            raise BadPlan("reliability needs at least two runs and two topics; choose more")
+        check_pairs(table, self.name)
         return list(table.notes)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:

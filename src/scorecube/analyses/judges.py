@@ -39,8 +39,6 @@ ALPHA = 0.05
 """Of decisions on pairs of runs."""
 ALL_SHARED = 0
 """Number of labelled topics that stands for all that the truth and the judge share."""
-LEAST = 2
-"""Fewest common runs, topics of a set, and shared topics for a comparison topic by topic."""
 PAIRS_AT_ONCE = 2**14
 """Pairs of runs whose differences are in memory."""
 VARIABLES = read_variables("""
@@ -212,10 +210,10 @@ def judged_by(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
             f"scores of {truth} or {judge} are missing; "
             f"leave their topics out with {option('missing', 'drop')}"
         )
-    if min(runs.sum(), topics[0].sum(), topics[1].sum()) < LEAST:
-        raise BadPlan(f"{truth} and {judge} need {LEAST} common runs, and {LEAST} topics each")
+    if min(runs.sum(), topics[0].sum(), topics[1].sum()) < 2:
+        raise BadPlan(f"{truth} and {judge} need 2 common runs, and 2 topics each")
     shared, further = topics[0] & topics[1], topics[1] & ~topics[0]
-    is_shared = int(shared.sum()) >= LEAST
+    is_shared = int(shared.sum()) >= 2
     of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
     table = _table(of_truth, shared if is_shared else topics[0])
     # The random word of a topic depends neither on the seed nor on what is shared.
@@ -247,7 +245,7 @@ def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> Table:
 
 
 def rankings(judged: Judged) -> Values:
-    """Return tau with limits, tau-AP, and the number of pairs of runs, (cell,)."""
+    """Return tau with limits, and tau-AP, (cell,)."""
     truth, judge = judged.truth, judged.judge
     above = above_by_cell(truth), above_by_cell(judge)
 

@@ -85,11 +85,8 @@ class PairTest(Analysis):
 
     def pairs(self, table: Table) -> RunPairs:
         """Return first and second runs of the pairs that are tested."""
-        if self.baseline is None:
-            return pair_positions(len(table.runs))
-        base = table.runs.index(self.baseline)
-        others = np.delete(np.arange(len(table.runs), dtype=np.int32), base)
-        return others, np.full(len(others), base, np.int32)
+        base = None if self.baseline is None else table.runs.index(self.baseline)
+        return pair_positions(len(table.runs), base)
 
     def decided(self, p: FloatArray, safe: Any) -> dict[str, Any]:
         """Return p-values (cell, ..., pair), how many are significant, and `safe` ones adjusted."""
@@ -220,9 +217,11 @@ class Paired(PairTest):
         return {"equivalence_p_value": inside, "verdict_on_pair": verdicts}
 
 
-def pair_positions(n_runs: int) -> RunPairs:
-    """Return first and second runs of all pairs, in label order."""
+def pair_positions(n_runs: int, base: int | None = None) -> RunPairs:
+    """Return first and second runs of all pairs, in label order; or of all others with one."""
     first, second = np.triu_indices(n_runs, 1)
+    if base is not None:
+        first, second = np.delete(np.arange(n_runs), base), np.full(n_runs - 1, base)
     return first.astype(np.int32), second.astype(np.int32)
 
 
@@ -235,7 +234,7 @@ def pair_labels(runs: Sequence[str], pairs: RunPairs) -> dict[str, Any]:
     }
 
 
-def check_pairs(table: Table, name: str, baseline: str | None) -> None:
+def check_pairs(table: Table, name: str, baseline: str | None = None) -> None:
     """Refuse fewer than 2 runs or units of a collection, and an unknown baseline."""
     n_runs, n_units = len(table.runs), fewest_units(table)
     if n_runs < 2 or n_units < 2:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,23 +55,6 @@ class Family:
     added: float
     freedom: int
 
-    def against(self, run: int | None) -> Family:
-        """Return the pairs of every other run with one, in that order; all pairs for None."""
-        if run is None:
-            return self
-        chosen = (self.first == run) | (self.second == run)
-        sign = np.where(self.second == run, 1.0, -1.0)[chosen]
-        others = (self.first + self.second - run)[chosen]
-        return replace(
-            self,
-            first=others,
-            second=np.full_like(others, run),
-            totals=self.totals[:, chosen] * sign,
-            difference=self.difference[chosen] * sign,
-            variance=self.variance[chosen],
-            varied=self.varied[chosen],
-        )
-
     @cached_property
     def ascending(self) -> tuple[IntArray, FloatArray]:
         """Pairs that vary, by ascending moderated t^2 / 5, and the least that reaches each."""
@@ -104,14 +87,19 @@ def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
     def make() -> list[list[Family]]:
         places = [None if run is None else table.runs.index(run) for run in runs]
         every = [observe(table, cell) for cell in range(len(table.scores))]
-        return [[family.against(place) for place in places] for family in every]
+        return [
+            [family if base is None else observe(table, cell, base, family) for base in places]
+            for cell, family in enumerate(every)
+        ]
 
     return table.once("families", make)
 
 
-def observe(table: Table, cell: int) -> Family:
-    """Return the family of all pairs in a cell."""
-    (first, second), units = pair_positions(len(table.runs)), table.units[cell]
+def observe(
+    table: Table, cell: int, base: int | None = None, every: Family | None = None
+) -> Family:
+    """Return the family of all pairs in a cell; or of those with one run, moderated as `every`."""
+    (first, second), units = pair_positions(len(table.runs), base), table.units[cell]
     totals = np.empty((len(table.strata), len(first)))
     difference, variance = np.zeros((2, len(first)))
     n_varied = np.zeros(len(first), np.int64)
@@ -130,6 +118,7 @@ def observe(table: Table, cell: int) -> Family:
             n_varied[place] += varying_units(z)
     varied = (n_varied >= FEW) & (variance > 0)
     added = MODERATION * float(np.median(variance[varied])) if varied.any() else 0.0
+    added = added if every is None else every.added
     freedom = fewest_units(table) - 1
     return Family(first, second, totals, difference, variance, varied, added, freedom)
 

@@ -16,13 +16,13 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import pair_labels, pair_positions
+from scorecube.analyses.pairs import check_pairs, pair_labels, pair_positions
 from scorecube.analyses.protocol import Analysis, Part, Sum, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.schema import label_array, read_variables
 from scorecube.collection.topic_means import area_weights, log_scores
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
@@ -136,10 +136,8 @@ class TwoSamples(Analysis):
         return [round(size * table.in_bag) for size in self.n_drawn(table)]
 
     def notes(self, table: Table) -> list[str]:
-        n, n_runs, largest = table.sizes.size, len(table.runs), self.n_drawn(table)[-1]
-        if n_runs < 2 or n < 2:
-            found = f"{counted(n_runs, 'run')} and {counted(n, 'topic')}"
-            raise BadPlan(f"{self.name} needs 2 runs and 2 topics, found {found}")
+        check_pairs(table, self.name)
+        n, largest = table.sizes.size, self.n_drawn(table)[-1]
         for one in self.by_sampling().values():
             needed = largest * (2 if one.sampling == "disjoint" else 1)
             if one.sampling != "replacement" and needed > n:

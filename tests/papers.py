@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
-from scorecube.ingest.published import ntcir_clir
+from scorecube.ingest.public import ntcir_clir
 from scorecube.testing import simulate_rankings
 
 PAPERS = {

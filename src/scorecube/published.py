@@ -19,7 +19,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.designs import CONDITIONS
 from scorecube.design.power import exact_noncentrality
-from scorecube.ingest.published import ntcir_clir
+from scorecube.ingest.public import ntcir_clir
 from scorecube.metrics import gain_values, parse_metric
 
 S, A, B = 3, 2, 1

@@ -59,7 +59,7 @@ def demo(
 
 def simulated() -> xr.Dataset:
     """Return rankings whose topics have as many relevant documents as Sakai's (2007) `LIKE`."""
-    from scorecube.ingest.published import ntcir_clir
+    from scorecube.ingest.public import ntcir_clir
     from scorecube.testing import simulate_rankings
 
     topics, judged = ntcir_clir()[LIKE]

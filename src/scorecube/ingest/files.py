@@ -121,6 +121,11 @@ def is_parquet(path: PathLike) -> bool:
         return False
 
 
+def is_json(text: str) -> bool:
+    """Return whether a text begins with an object or a list of JSON."""
+    return text.lstrip().startswith(("{", "["))
+
+
 def bare_name(path: PathLike) -> str:
     """Return a file's name without directories and without .gz."""
     return Path(path).name.removesuffix(".gz")

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadName
-from scorecube.ingest.files import PathLike, is_parquet, read_text
+from scorecube.ingest.files import PathLike, is_json, is_parquet, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class File:
     @cached_property
     def rows(self) -> list[list[str]]:
         """Cells of these lines between commas, tabs or semicolons; none of JSON and Parquet."""
-        from scorecube.ingest.tables import delimiter_of, is_json
+        from scorecube.ingest.tables import delimiter_of
 
         lines = [] if not self.text or is_json(self.text) else self.lines
         delimiter = delimiter_of(self.text)
@@ -67,7 +67,7 @@ class File:
     @cached_property
     def records(self) -> list[tuple[int, Any]]:
         """Objects of JSON with their lines; none of other files."""
-        from scorecube.ingest.tables import is_json, parse_json
+        from scorecube.ingest.tables import parse_json
 
         return parse_json(self.text, self.path) if is_json(self.text) else []
 
@@ -78,7 +78,7 @@ class File:
 
         if not self.text:
             return tables.table_of_frame(tables.read_parquet(self.path))
-        if self.records or tables.is_json(self.text):
+        if is_json(self.text):
             return tables.table_of_records(self.records, self.path)
         return tables.table_of_text(self.text, self.path)
 

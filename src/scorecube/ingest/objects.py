@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.teams import with_topic_groups
-from scorecube.errors import BadInput, BadPlan, kind_of, option
+from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.entries import RANX, package_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.measure_names import (
@@ -21,7 +21,7 @@ from scorecube.ingest.measure_names import (
     from_trec_eval,
     is_measure,
 )
-from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word
+from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
 from scorecube.ingest.scores import (
     DIMS,
     LOGGER,
@@ -64,9 +64,7 @@ def read_objects(
     if isinstance(scores, pd.DataFrame):
         return collect([read_long(table_of_frame(scores), None, metric, chosen)])
     if chosen:
-        role, column = next(iter(chosen.items()))
-        text = f"{option(f'{role}_column', column)} is about tables; found {kind_of(scores)}"
-        raise BadPlan(text, option=f"{role}_column")
+        raise no_table(chosen, kind_of(scores))
     scores = _of_ranx(scores)
     values = list(scores.values()) if isinstance(scores, Mapping) else []
     if values and all(isinstance(value, pd.DataFrame) for value in values):
@@ -202,10 +200,9 @@ def cube_from_scores(
         Run -> system whose repetition it is, such as a model trained with several seeds; in
         tables with a column of seeds, runs are called ``system#seed``.
     topic_groups
-        Topic -> group, such as a conversation: topics of one group are no independent draws.
+        Topic -> group, such as a conversation.
     notify
-        Called with a line of text about runs without a team and teams of other runs, and about the
-        columns of a frame; a warning is logged by default.
+        Called with a line about teams and the columns of a frame; logged by default.
     collections
         Whether a frame may hold several collections, such as benchmarks: a cube of each is returned
         by name.
@@ -218,12 +215,6 @@ def cube_from_scores(
     cube
         Dataset with `score` (metric, gain, run, topic), runs and topics in sorted order; with
         `collections` the cubes by name, '' where no column names collections.
-
-    Raises
-    ------
-    BadInput, BadPlan
-        Scores in another form, repeated labels, values that are no numbers or out of range, teams
-        that spell a run in another way; columns of scores that are no frame.
 
     Examples
     --------

@@ -9,6 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import xarray as xr
 
 from scorecube.errors import BadName, FetchFailed
@@ -76,11 +78,6 @@ def fetch(name: str) -> xr.Dataset:
     cube
         Scores (metric, gain, run, topic); source, licence and paper to cite in the attributes.
 
-    Raises
-    ------
-    BadName, FetchFailed
-        As `fetch_files`.
-
     Examples
     --------
     >>> cube = fetch("adhoc5")  # doctest: +SKIP
@@ -130,3 +127,13 @@ def fetch_files(name: str) -> list[Path]:
                 f"{ADDRESS_VARIABLE} names a mirror, {CACHE_VARIABLE} another folder"
             ) from None
     return paths
+
+
+def ntcir_clir() -> dict[str, tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]]:
+    """Return topics, relevant documents (topic, 3) at levels 1, 2, 3 of Sakai 2007, Tables 7-9."""
+    with files("scorecube").joinpath("data/ntcir_clir.csv").open() as file:
+        rows = pd.read_csv(file, dtype={"topic": str})
+    return {
+        str(name): (part["topic"].tolist(), part[["b", "a", "s"]].to_numpy(np.int64))
+        for name, part in rows.groupby("collection", sort=False)
+    }

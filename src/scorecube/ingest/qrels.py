@@ -16,9 +16,9 @@ from scorecube import names
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.entries import QRELS, entries_of, is_path, places_of
-from scorecube.ingest.files import PathLike, bare_name, expand, is_parquet, read_text
+from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, read_text
 from scorecube.ingest.lines import content_of, field_lines, number_in, numbered_topics, shown
-from scorecube.ingest.tables import is_json, parse_json, read_parquet
+from scorecube.ingest.tables import parse_json, read_parquet
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}

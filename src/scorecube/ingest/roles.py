@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest.files import PathLike
 
 
@@ -54,6 +54,13 @@ def chosen_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
     if others := columns.keys() - {f"{role}_column" for role in CHOSEN}:
         raise TypeError(f"unexpected argument {min(others)!r}")
     return {key.removesuffix("_column"): name for key, name in columns.items() if name is not None}
+
+
+def no_table(chosen: Mapping[str, str], found: str) -> BadPlan:
+    """Return the error about columns that are chosen of what is no table."""
+    role, column = next(iter(chosen.items()))
+    text = f"{option(f'{role}_column', column)} is about tables; found {found}"
+    return BadPlan(text, option=f"{role}_column")
 
 
 def header_word(cell: str) -> str:

@@ -30,19 +30,16 @@ DELIMITERS = "\t;,"
 LINE = "line"
 NESTED = (list, tuple, dict, set, np.ndarray)
 SHOWN = 5
-"""Problems that a message names; others are counted."""
+"""Problems that a message names."""
 
 
 def refuse(problems: Sequence[BadInput]) -> None:
-    """Raise one error about all problems, if any: it names the first and counts the others."""
-    if not problems:
-        return
-    lines = [problem.marked for problem in problems[:SHOWN]]
-    if (more := len(problems) - len(lines)) > 0:
-        lines.append(f"and {counted(more, 'further problem')}")
-    error = BadInput("\n  ".join(lines), option=problems[0].option)
-    error.path, error.line = problems[0].path, problems[0].line
-    raise error
+    """Raise one error about the first problems, if any."""
+    if problems:
+        text = "\n  ".join(problem.marked for problem in problems[:SHOWN])
+        error = BadInput(text, option=problems[0].option)
+        error.path, error.line = problems[0].path, problems[0].line
+        raise error
 
 
 def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
@@ -96,11 +93,6 @@ def delimiter_of(text: str) -> str:
     counts = {mark: [line.count(mark) for line in outside] for mark in DELIMITERS}
     fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
     return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
-
-
-def is_json(text: str) -> bool:
-    """Return whether a text begins with an object or a list of JSON."""
-    return text.lstrip().startswith(("{", "["))
 
 
 def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import logs
-from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.files import PathLike, bare_name, is_json
 from scorecube.ingest.formats import (
     AUTO,
     BUILT_IN,
@@ -35,9 +35,9 @@ from scorecube.ingest.measure_names import (
     is_measure,
 )
 from scorecube.ingest.objects import scores_of_nested
-from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word
+from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word, no_table
 from scorecube.ingest.scores import SCORE, Part, Reading, collect, only_measures
-from scorecube.ingest.tables import is_json, is_score
+from scorecube.ingest.tables import is_score
 from scorecube.ingest.tabular import is_headerless, is_matrix, read_long, read_matrix
 
 RUNID, ALL, MEAN = "runid", "all", "amean"
@@ -226,9 +226,7 @@ def read_collections(
         name = detect(file) if layout == AUTO else layout
         columns = [chosen] if name == LONG else []
         if chosen and not columns:
-            role, column = next(iter(chosen.items()))
-            text = f"{option(f'{role}_column', column)} is about tables, and the layout is {name}"
-            raise BadPlan(text, option=f"{role}_column")
+            raise no_table(chosen, f"the layout {name}")
         scores = load_format(name).read(file, metric, *columns)
         if not isinstance(scores, Part):
             named = scores if "metric" in scores else scores.assign(metric=metric or SCORE)

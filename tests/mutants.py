@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import json
 import os
 import random
 import re
@@ -25,7 +24,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("statistics/variance", (RELIABILITY, "tests/design/test_design_variance.py")),
     ("analyses/judge", (JUDGES,)),
     ("analyses/correlation", ("tests/analyses/test_correlation.py",)),
-    ("analyses/team", (*TEAMS, f"{LEFT}/test_teams_command.py")),
+    ("analyses/team", TEAMS),
     ("analyses/(pairs|resampling)", (EXACT, f"{PAIRS}/test_classical.py", f"{PAIRS}/test_tables.py", f"{PAIRS}/test_properties.py")),
     ("analyses/(designs|jackknife)", (RELIABILITY,)),
     ("analyses/(swap|two_samples)", (SWAP, f"{SAMPLES}/test_swap_closed_form.py", f"{SAMPLES}/test_samples.py")),
@@ -93,26 +92,12 @@ ANALYSES = (
 """Analyses whose relations (`RELATIONS`) are tested last, by the first pattern that a module's path matches."""
 
 COMPARE: dict[type[ast.AST], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-}
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
 COMPUTE: dict[type[ast.AST], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Add,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.Pow: ast.Mult,
-}
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Add,
+    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Pow: ast.Mult,
+}  # fmt: skip
 CALLS = {
     "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any", "argmax": "argmin", "argmin": "argmax",
     "zeros": "ones", "ones": "zeros", "floor": "ceil", "ceil": "floor",
@@ -123,16 +108,9 @@ CALLS = {
 class Mutant:
     """One change of one expression or statement.
 
-    Parameters
-    ----------
-    path
-        Path of the module below ``src/scorecube``.
-    line
-        Line of the change.
-    start, end
-        Part of the module's bytes that is replaced.
-    before, after
-        The code without and with the change.
+    path: Of the module, below ``src/scorecube``.
+    start, end: Part of the module's bytes that is replaced.
+    before, after: The code without and with the change.
     """
 
     path: str
@@ -369,26 +347,21 @@ def run_tests(copy: Path, uncached: set[str], digest: str, tests: list[str], ana
 
     os.chdir(copy)
     os.environ["PYTHONPATH"] = f"{copy / 'src'}{os.pathsep}{copy}"
-    sys.path[:] = [
-        str(copy / "src"),
-        str(copy),
-        *(each for each in sys.path if str(REPO) not in each),
-    ]
+    others = [each for each in sys.path if str(REPO) not in each]
+    sys.path[:] = [str(copy / "src"), str(copy), *others]
     keep_machine_code(uncached, digest)
     arguments = [
         "-x",
         "-q",
-        "--assert=plain",
+        "-m",
+        QUICK,
         "-p",
         "no:cacheprovider",
         "-p",
         "no:xdist",
-        "--hypothesis-seed=0",
-        "-m",
-        QUICK,
-        "--durations=0",
-        "--durations-min=1000",
+        "--assert=plain",
     ]
+    arguments += ["--hypothesis-seed=0", "--durations=0", "--durations-min=1000"]
     status = int(pytest.main([*arguments, *tests], plugins=[TimeLimit()]))
     if status == 0 and analyses:
         status = int(pytest.main([*arguments, "-k", analyses, RELATIONS], plugins=[TimeLimit()]))
@@ -465,27 +438,12 @@ def make_copy(folder: Path) -> Path:
     return folder
 
 
-def read_results(path: Path | None) -> set[Mutant]:
-    """Return the mutants of a file of results."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
-    names = [each.name for each in fields(Mutant)]
-    return {Mutant(**{name: json.loads(line)[name] for name in names}) for line in lines}
-
-
 def main() -> int:
     """Test mutants; the exit status is 1 if some survive."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "room", help="kernels, statistics, analyses, or a folder or module below one"
-    )
+    parser.add_argument("room", help="kernels, statistics, analyses, or what is below one")
     parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-
-    parser.add_argument(
-        "--results",
-        type=Path,
-        help="file of results, one JSON record a line; mutants that it has are skipped",
-    )
     arguments = parser.parse_args()
     every = mutants_of(arguments.room)
     chosen = sorted(
@@ -494,8 +452,6 @@ def main() -> int:
     random.Random(arguments.seed).shuffle(chosen)
     mutants = [every[k] for k in chosen]
     print(f"{arguments.room}: {len(mutants)} of {len(every)} mutants", flush=True)
-    done = read_results(arguments.results)
-    mutants = [mutant for mutant in mutants if mutant not in done]
     digest = preload()
     counts: dict[str, int] = {}
     killers: set[str] = set()
@@ -515,14 +471,6 @@ def main() -> int:
                     f"{outcome} {mutant.path}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} ({seconds:.0f} s)",
                     flush=True,
                 )
-            if arguments.results:
-                record = asdict(mutant) | {
-                    "outcome": outcome,
-                    "seconds": round(seconds, 1),
-                    "by": killer,
-                }
-                with arguments.results.open("a") as out:
-                    out.write(json.dumps(record) + "\n")
         outcome, output = judge(None, copy, digest, sorted(killers))
     print(f"{arguments.room}: {counts}; the tests that kill, without a mutant: {outcome}")
     if outcome != "survived":

@@ -267,14 +267,5 @@ def test_planted_violations_are_found(tmp_path: Path, path: str, text: str, rule
     assert rule in problem
 
 
-def test_circles_are_found(tmp_path: Path) -> None:
-    (tmp_path / "report").mkdir()
-    texts = {"a": "from scorecube.report.b import x", "b": "def f():\n    from . import a"}
-    for name, text in texts.items():
-        (tmp_path / "report" / f"{name}.py").write_text(text, encoding="utf-8")
-    (problem,) = problems_of(files_in(tmp_path))
-    assert "circle" in problem
-
-
 def test_the_lock_holds_no_addresses() -> None:
     assert "://" not in (REPO / "requirements.lock").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,6 @@ def test_variances_go_into_topic_set_size_and_widths(cube: xr.Dataset) -> None:
     assert sc.wcw(found, 50)["width"].dims == ("metric", "gain")
     with pytest.raises(BadPlan, match=r"variances\(cube\)"):
         sc.topic_set_size(cube, min_diff=0.1)
-
-
-def test_one_metric_in_a_study_and_in_figures(cube: xr.Dataset, tmp_path: Path) -> None:
-    study = sc.open_study(str(tmp_path / "study.zarr"), mode="a")
-    study.add("one", cube=cube.sel(metric="AP"))
-    assert study["one"].cube["metric"].values.tolist() == ["AP"]
-    assert sc.figure(cube.sel(metric="AP")).axes
-    scores = cube["score"]
-    assert sc.analyse(scores, sc.Swap(size=20), trials=5, seed=1).sizes["metric"] == 2
 
 
 def test_arrays_with_labels() -> None:

@@ -97,19 +97,6 @@ def test_flags_of_s3_table_2(printed: str) -> None:
     assert row["exceeds_one"] == S3_TABLE_2[printed]
 
 
-def test_gain_settings_are_compared_with_the_first() -> None:
-    scores = simulate_cube(
-        metrics=("AP", "Q", "nDCG@10"), gains=("3:2:1", "30:20:10", "1:1:1"), n_runs=12, seed=2
-    )
-    result = analyse(scores, Correlation())
-    rows = table(result, "gains")
-    assert rows[["metric", "gain", "default"]].to_numpy().tolist() == [
-        [metric, gain, "3:2:1"] for metric in ("Q", "nDCG@10") for gain in ("30:20:10", "1:1:1")
-    ]
-    # nDCG does not change when all gains are multiplied; Q does.
-    assert rows.set_index(["metric", "gain"]).loc[("nDCG@10", "30:20:10"), "tau"] == 1.0
-
-
 def test_two_runs_have_no_correlation() -> None:
     scores = cube_from_scores(
         {"AP": frame([[0.1, 0.2], [0.3, 0.4]]), "RR": frame([[1.0, 0.5], [0.3, 0.4]])}

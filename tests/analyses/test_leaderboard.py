@@ -159,18 +159,6 @@ def test_a_board_draws_the_groups_of_each_collection() -> None:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-6, err_msg=name)
 
 
-def test_bags_of_many_topics_keep_means_ranks_and_widths() -> None:
-    chance = np.random.default_rng(2)
-    scores = chance.beta(2, 3, (5, 6_000)) + 0.05 * np.arange(5)[:, np.newaxis]
-    found = sc.analyse(cube_of(scores, "utility"), sc.Leaderboard(), trials=499, seed=1)
-    np.testing.assert_allclose(found["mean"].values.ravel(), scores.mean(axis=1), rtol=1e-12)
-    assert found["rank_low"].values.tolist() == found["rank"].values.tolist()
-    half = 1.96 * scores.std(axis=1, ddof=1) / math.sqrt(6_000)
-    ratio = (found["mean_high"] - found["mean_low"]).values.ravel()[:4] / 2 / half[:4]
-    assert np.abs(ratio - 1).max() < 0.1
-    assert any("1,000 random bags" in note for note in found.attrs["warnings"])
-
-
 @pytest.mark.parametrize("how", ["z", "std-AB", "rank"])
 def test_standardised_scores_and_ranks(how: Any) -> None:
     cube = joined()

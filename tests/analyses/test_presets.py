@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.errors import BadPlan
 from scorecube.report.papers import TABLES
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli
@@ -35,17 +34,6 @@ def test_an_analysis_as_in_a_paper_is_the_one_with_its_options(cube: xr.Dataset)
     assert found.attrs["preset"] == "sakai-2007"
     assert found.attrs["digest"] == plain.attrs["digest"]
     assert sc.analyse(cube, preset="sakai-2007 correlate").sizes["gain"] == 5
-
-
-@pytest.mark.parametrize(
-    "preset", ["sakai-2004 swap", "sakai-2017 swap", "sakai-2017 design", "swap", "sakai-2005"]
-)
-def test_what_no_paper_has_is_refused(cube: xr.Dataset, preset: str) -> None:
-    with pytest.raises(BadPlan) as caught:
-        sc.analyse(cube, preset=preset)
-    assert caught.value.option == "preset"
-    with pytest.raises(BadPlan):
-        sc.analyse(cube, sc.Swap(), preset="sakai-2005 swap")
 
 
 def test_options_that_are_given_win_on_the_command_line(

@@ -10,7 +10,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube import names
 from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.table import Table, make_table
 from scorecube.analyses.units import cubes_of
@@ -196,13 +195,6 @@ def test_the_grid_of_a_metric_does_not_depend_on_a_third_run() -> None:
     cube = scores_of(values, "AP")
     two = make_table(cube, runs=["r0", "r1"])
     np.testing.assert_array_equal(two.units[0], make_table(cube).units[0, :2])
-
-
-def test_direction_is_an_attribute_of_the_metric() -> None:
-    cube = scores_of(CHANCE.random((2, 9)), "latency")
-    assert make_table(cube).higher.tolist() == [True]
-    turned = cube.assign_coords({names.HIGHER_IS_BETTER: ("metric", [False])})
-    assert make_table(turned).higher.tolist() == [False]
 
 
 def test_a_selection_chooses_bags() -> None:

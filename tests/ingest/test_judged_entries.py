@@ -240,25 +240,3 @@ def test_dictionaries_are_ranked_as_the_same_files(tmp_path: Path, order: str) -
     expected = read(tmp_path, lines.encode(), judged.encode(), order=order)
     found = sc.read_rankings({"a": run}, qrels, order=order)
     assert found.drop_attrs().identical(expected.drop_attrs())
-
-
-@pytest.mark.parametrize(
-    ("runs", "qrels"),
-    [
-        (5, JUDGED),
-        ({}, JUDGED),
-        ([RUNS["good"]], JUDGED),
-        ({"a": {"1": {"d": "high"}}}, JUDGED),
-        ({"a": {"1": 0.5}}, JUDGED),
-        ({"a": pd.DataFrame({"qid": ["1"], "score": [1.0]})}, JUDGED),
-        ({"a": {"1": {}}}, JUDGED),
-        ({"a b\n": {"1": {"a": 1.0}}}, JUDGED),
-        ({"a": {"1 2": {"a": 1.0}}}, JUDGED),
-        (RUNS, {"1": {"a": 1.5}}),
-        (RUNS, {"1": 1}),
-        (RUNS, 5),
-    ],
-)
-def test_other_objects_are_refused(runs: Any, qrels: Any) -> None:
-    with pytest.raises(BadInput):
-        sc.read_rankings(runs, qrels)

@@ -24,7 +24,7 @@ import pytrec_eval
 import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.tools import detect
-from scorecube.workflow.api import import_scores, open_study
+from scorecube.workflow.api import import_scores
 from tests.ingest.reading import read_scores
 
 if TYPE_CHECKING:
@@ -40,39 +40,6 @@ def written(path: Path, content: str) -> Path:
 
 
 # One cube, written as each tool writes it
-
-VALUES = {"r1": {"401": 0.5, "402": 0.125}, "r2": {"401": 0.25, "402": 1.0}}
-FORMATS: dict[str, tuple[str, Callable[[str, dict[str, float]], str]]] = {
-    # Layout -> file name of a run, and its content.
-    "trec_eval": ("{}.txt", lambda run, row: "".join(
-        f"num_ret\t{t}\t100\nmap   \t{t}\t{v}\n" for t, v in row.items()) + f"runid\tall\t{run}\nmap\tall\t0.5\n"),
-    "nev": ("{}.nev", lambda _, row: "".join(
-        f"{t} # syslen=100 jrel=3 jnonrel=9\n{t} AP=     {v}\n" for t, v in row.items())),
-    "ir_measures": ("{}.tsv", lambda _, row: "".join(
-        f"{t}\tAP\t{v}\n{t}\tNumRel\t3\n" for t, v in row.items()) + "all\tAP\t0.5\n"),
-    "pytrec_eval": ("{}.json", lambda _, row: json.dumps({t: {"map": v, "num_ret": 3.0} for t, v in row.items()}, indent=1)),
-    "long": ("{}.jsonl", lambda run, row: "".join(json.dumps({"run": run, "topic": t, "metric": "map", "score": v}) + "\n" for t, v in row.items())),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
-@pytest.mark.parametrize("layout", FORMATS)
-def test_every_format_gives_the_same_cube(
-    scorecube: Cli, tmp_path: Path, layout: str, said: bool
-) -> None:
-    (tmp_path / "out").mkdir()
-    name, content = FORMATS[layout]
-    for run, row in VALUES.items():
-        written(tmp_path / "out" / name.format(run), content(run, row))
-    more = ["--teams", written(tmp_path / "teams.csv", "run,team\nr1,A\nr2,B\n")]
-    more += ["--layout", layout] if said else []
-    scorecube("import", tmp_path / "s", "--name", "x", tmp_path / "out", *more).succeeded()
-    cube = open_study(str(tmp_path / "s"))["x"].cube
-    assert {dim: cube[dim].values.tolist() for dim in cube.sizes} == {
-        "metric": ["AP"], "gain": ["auto"], "run": ["r1", "r2"], "topic": ["401", "402"],
-    }  # fmt: skip
-    assert cube["team"].values.tolist() == ["A", "B"]
-    assert cube["score"].values.tolist() == [[[[0.5, 0.125], [0.25, 1]]]]
 
 
 DETECTED = [

@@ -16,7 +16,7 @@ from scorecube.analyses import registry as analyses
 from scorecube.report.page import write_page
 from scorecube.report.results import answers
 from scorecube.report.tables import Table
-from scorecube.report.views import DIFFERENCE, Answer, View, view_names, view_of
+from scorecube.report.views import DIFFERENCE, Answer, View
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api
 
@@ -65,15 +65,6 @@ def toy_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyses, "_CLASSES", {})
     monkeypatch.setattr(sys.modules[__name__], "VIEW", view, raising=False)
     analyses.register(Toy)
-
-
-def test_every_analysis_has_a_view_under_its_name() -> None:
-    assert view_names() == ["scores", *analyses.names(), "design", "wcw"]
-    for name in view_names():
-        view = view_of(name)
-        assert view.name == name
-        assert view.heading
-        assert all(table.source in ("result", "cube", "rankings") for table in view.tables.values())
 
 
 @pytest.mark.usefixtures("toy_view")

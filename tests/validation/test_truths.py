@@ -11,7 +11,6 @@ from tests.validation import page, truths
 from tests.validation.__main__ import STUDIES, measured
 from tests.validation.cases import read, write
 from tests.validation.ranks import LAWS, PARTS, changes
-from tests.validation.rates import worst_of
 from tests.validation.truths import Truth, binary, made, samples
 
 MODELS: dict[str, Truth] = {
@@ -29,28 +28,6 @@ def test_means_are_those_of_infinitely_many_topics(name: str) -> None:
     drawn = list(samples(MODELS[name], 300, 1))
     errors = np.array([each.scores.mean(axis=-1) - each.means for each in drawn])
     assert np.abs(errors.mean(axis=0) / errors.std(axis=0) * np.sqrt(300)).max() < 4.5
-
-
-def test_scores_correlate_as_said() -> None:
-    """Scores of two runs on a topic, of a run on two topics of a group, and of near copies."""
-    law = truths.normal(0.0, 1.0)
-    whole = made([law] * 4, [2] * 4000, shared=0.4, within=0.3, family=2, likeness=0.9)
-    (sample,) = samples(whole, 1, 1)
-    first, second = sample.scores[:, ::2], sample.scores[:, 1::2]
-    found = [
-        np.corrcoef(x, y)[0, 1]
-        for x, y in ((first[0], first[2]), (first[0], second[0]), (first[0], first[1]))
-    ]
-    assert found == pytest.approx([0.4, 0.3, 0.4 + 0.6 * 0.9], abs=0.05)
-
-
-def test_the_worst_run_is_chosen_on_other_samples() -> None:
-    """The choice of the lowest of many equal rates would bias it."""
-    values = (np.random.default_rng(1).random((2000, 200)) < 0.9).astype(float)
-    assert worst_of(values, largest=False).mean() == pytest.approx(0.9, abs=0.03)
-    values[:, 7] = 0.0
-    assert worst_of(values, largest=False).tolist() == [0.0] * 1000
-    assert worst_of(1 - values, largest=True).tolist() == [1.0] * 1000
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import scorecube as sc
 from scorecube.analyses import registry
@@ -270,6 +271,30 @@ def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
         study["small"].cube, sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"])
     )
     assert study["small"].result("swap").attrs["trials"] == 5
+
+
+def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
+    study = sc.open_study(analysed_study)
+    for name in study:
+        collection, folder = study[name], analysed_study / name
+        head = json.loads(max(folder.glob("head.*.json")).read_text())["record"]
+        cube = xr.open_zarr(folder / f"cube-{head['cube']}.zarr", consolidated=False)
+        xr.testing.assert_equal(
+            cube["score"].drop_vars(list(cube.coords)).load(),
+            collection.cube["score"].drop_vars(list(cube.coords)),
+        )
+        n_results = sum(collection.contents()["results"].values())
+        archives = list(folder.glob("results/*/*.zip"))
+        assert len(archives) >= n_results
+        for archive in archives:
+            with zarr.storage.ZipStore(archive, mode="r") as store:
+                result = xr.open_zarr(store, consolidated=False)
+                assert result.attrs["analysis"] == archive.parent.name
+                stored = collection.results(archive.parent.name)
+                digests = [each.attrs["digest"] for each in stored]
+                same = stored[digests.index(result.attrs["digest"])]
+                for variable in {*result.data_vars} & {*same.data_vars}:
+                    np.testing.assert_array_equal(result[variable].values, same[variable].values)
 
 
 @pytest.mark.process

@@ -97,16 +97,6 @@ def test_flags_of_s3_table_2(printed: str) -> None:
     assert row["exceeds_one"] == S3_TABLE_2[printed]
 
 
-def test_two_runs_have_no_correlation() -> None:
-    scores = cube_from_scores(
-        {"AP": frame([[0.1, 0.2], [0.3, 0.4]]), "RR": frame([[1.0, 0.5], [0.3, 0.4]])}
-    )
-    result = analyse(scores, Correlation())
-    assert result["tau"].isnull().all()
-    assert "2 runs are too few for rank correlations" in result.attrs["warnings"][0]
-    assert math.isnan(table(result, "metrics")["tau_low"][0])
-
-
 def test_limits_are_those_of_ten_groups_of_topics() -> None:
     """By hand: tau without each tenth of the topics, on the scale of atanh, with t of 9 degrees of freedom."""
     scores = simulate_cube(metrics=("AP", "P@10"), n_runs=30, seed=4)

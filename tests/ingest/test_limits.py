@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,33 +26,6 @@ from scorecube.testing import simulate_rankings
 from tests.odd_inputs.reading import QRELS, RUN, bomb
 
 MEBIBYTE = 1 << 20
-
-
-@pytest.fixture
-def pipe(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
-    """Return a function that makes a named pipe, into which a content is written once."""
-    threads: list[threading.Thread] = []
-
-    def make(content: bytes) -> Path:
-        path = tmp_path / f"pipe{len(threads)}"
-        os.mkfifo(path)
-        threads.append(threading.Thread(target=path.write_bytes, args=[content], daemon=True))
-        threads[-1].start()
-        return path
-
-    yield make
-    for thread in threads:
-        thread.join(timeout=10)
-
-
-@pytest.mark.parametrize("dialect", ["auto", "trec-classes"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_judgements_and_runs_from_pipes_are_read_once(
-    pipe: Callable[[bytes], Path], dialect: str, pack: Callable[[bytes], bytes]
-) -> None:
-    rankings = sc.read_rankings(pipe(pack(RUN)), pipe(pack(QRELS)), dialect=dialect)
-    # All lines are of class 0, in which the two relevant documents of topic 1 are one answer.
-    assert rankings["n_judged"].values.sum() == 4 - (dialect == "trec-classes")
 
 
 def test_a_file_may_be_as_long_as_the_limit(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 from matplotlib.figure import Figure
 
 import scorecube as sc
@@ -16,14 +15,6 @@ from scorecube.errors import BadPlan
 from scorecube.report.drawing import PAGE_HEIGHT
 from scorecube.report.study import draw
 from scorecube.testing import simulate_cube, simulate_rankings
-
-
-@pytest.fixture(scope="module")
-def result() -> xr.Dataset:
-    cube = simulate_cube(n_runs=6, seed=2, metrics=("AP", "RR"), gains=("3:2:1", "1:1:1"))
-    return sc.analyse(
-        cube, sc.Swap(sampling="replacement", bins=21), trials=50, seed=1
-    ).assign_attrs(collection="c")
 
 
 @pytest.mark.parametrize("analysis", [sc.Swap(size=20), sc.Stability(size=20), sc.Bootstrap()])

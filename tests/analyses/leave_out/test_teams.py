@@ -88,23 +88,6 @@ def test_each_trial_draws_its_own_topics(cube: xr.Dataset) -> None:
     assert not other["team_left_out"].equals(drawn["team_left_out"])
 
 
-def test_the_whole_and_its_variance_come_first(cube: xr.Dataset) -> None:
-    result = sc.analyse(cube, Teams(topic_sizes=(10,)), trials=3, seed=1, workers=1)
-    scores = cube["score"].transpose("metric", "gain", "run", "topic")
-    of_runs = scores.var("topic", ddof=1, skipna=True)  # no topic lacks a relevant document
-    complete = scores.sel(metric=["AP", "Q"])
-    assert not complete.isnull().any()
-    found = result["variance_mean"].sel(leave=0, metric=["AP", "Q"]).isel(topic_step=0)
-    np.testing.assert_allclose(found, of_runs.mean("run").sel(metric=["AP", "Q"]), rtol=1e-12)
-    drawn = sc.samples(cube, Teams(topic_sizes=(10,)), trials=3, seed=1)
-    kept = drawn["topic_place"].isel(leave=0, trial=0).values < 10
-    found = result["variance_mean"].sel(leave=0, metric="Q").isel(topic_step=1)
-    expected = complete.sel(metric="Q").isel(topic=kept).var("topic", ddof=1).mean("run")
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert np.isnan(result["variance_low"].sel(leave=0)).all()
-    assert result["leave"].values.tolist() == [0, 1, 2, 3, 4]
-
-
 def test_first_misses_are_of_the_estimate_of_all_topics() -> None:
     result = made(10, 1, topic_sizes=(25, 10))
     whole = result["variance_mean"].sel(leave=0).isel(topic_step=0, drop=True)

@@ -201,14 +201,3 @@ def test_every_pair_of_real_runs_is_exact(
             else:
                 # Printed scores lie on the grid, those of six digits and more within 2e-7 of it.
                 assert_pairs_agree(found, table, test, drawn, slack=1e-6)
-
-
-@pytest.mark.parametrize("trials", [1, 2, 19])
-def test_few_trials_two_topics_and_two_runs_are_enough(trials: int) -> None:
-    table = [[Fraction(1, 2), Fraction(0)], [Fraction(1, 4), Fraction(1, 10)]]
-    cube = as_cube(table)
-    for test in (Bootstrap(), Randomisation()):
-        result = analyse(cube, test, trials=trials, seed=2, workers=1)
-        assert_pairs_agree(
-            result.isel(metric=0, gain=0), table, test, drawn_by(test, cube, 2, trials)
-        )

@@ -31,15 +31,6 @@ def test_defaults_are_right_and_are_the_texts_that_are_shown(name: str, option: 
         assert option.checked(text) == option.default
 
 
-@pytest.mark.parametrize("name", registry.names())
-def test_names_and_summaries_are_those_of_the_classes(name: str) -> None:
-    kind = registry.load(name)
-    (entry,) = [entry for entry in registry.entries() if entry.name == name]
-    assert (kind.name, getattr(sc, entry.class_name)) == (name, kind)
-    assert (kind.__doc__ or "").splitlines()[0] == entry.summary
-    assert entry.class_name in sc.__all__
-
-
 @pytest.mark.parametrize(
     ("line", "words", "analysis"),
     [

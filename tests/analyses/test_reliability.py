@@ -59,17 +59,6 @@ def test_results_are_those_of_the_oracle(seed: int, systems: float) -> None:
         assert systems < 1
 
 
-def test_numbers_of_topics_reach_the_target_and_no_fewer_do() -> None:
-    result = of(cube_of(simulated(3, systems=0.6)), target=(0.8, 0.95))
-    for k, target in enumerate((0.8, 0.95)):
-        for end, which in (("", ""), ("_low", "_high"), ("_high", "_low")):
-            ratio = result[f"ratio{which}"].values
-            needed = result[f"topics{end}"].values[:, k]
-            assert (needed * ratio / (1 + needed * ratio) >= target - 1e-12).all()
-            fewer = needed - 1
-            assert (fewer * ratio / (1 + fewer * ratio) < target).all()
-
-
 def indicator(labels: Any) -> Scores:
     """Return which observation has which level: the factor of an effect with variance 1."""
     _, codes = np.unique(np.asarray(labels), return_inverse=True)

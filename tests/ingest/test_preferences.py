@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import scorecube as sc
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest.preferences import Preference, agreement_with_preferences, read_preferences
 from scorecube.testing import simulate_cube
-from tests.conftest import Cli
 
 METRICS = ("AP", "nDCG@10", "RR")
 
@@ -54,18 +52,6 @@ def test_shares_are_those_of_plain_python(tmp_path: Path) -> None:
             half = sum(p.people for p in votes if p.preferred) / 2 if x == y else 0
             expected = (agree / total, (agree + half) / total, float(x == y))
             assert at["score"].sel(run=metric).values.tolist() == pytest.approx(expected)
-
-
-def test_a_study_tests_metrics_against_each_other(tmp_path: Path, scorecube: Cli) -> None:
-    study = sc.open_study(tmp_path / "s.zarr", mode="a")
-    study.add("runs", cube=simulate_cube(n_runs=6, seed=1, metrics=METRICS))
-    path = tmp_path / "people.csv"
-    path.write_text("topic,run_a,run_b,preferred\n" + "".join(f"{','.join(p[:3])},{p.preferred or 'tie'}\n" for p in people(2)))  # fmt: skip
-    said = scorecube("preferences", study.path, path, "--name", "agreement").succeeded().stderr
-    assert "agreement: 3 metrics on" in said
-    scorecube("tukey", study.path, "--collection", "agreement", "--metrics", "agreement", "--trials", 50, "--seed", 1).succeeded()  # fmt: skip
-    pairs = sc.table(study["agreement"].result("tukey"), "pairs")
-    assert {*pairs["run_a"], *pairs["run_b"]} == set(METRICS)
 
 
 def test_what_is_wrong_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 SUMMARY = "looks like a mean of others: leave it out of the file"
 OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percentages by 100, or give the scores another name"
 SMALLER = "smaller values seem to be better; declare it as lower is better"
-TAKEN = "columns: run = run, topic = topic, metric = metric, score = score"
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
 IN_GROUPS = (
     "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups), "
@@ -33,12 +32,6 @@ def columns(**scores: list[str]) -> bytes:
 def shown(run: str, scores: list[str]) -> str:
     """Return the outcome of a run of `columns`."""
     return f"{run}: " + " ".join(f"{topic}=0{score}" for topic, score in enumerate(scores, 1))
-
-
-def long(*metrics: str) -> bytes:
-    """Return a long table in which metrics have the same scores."""
-    rows = [f"a,{topic},{each},{score}" for each in metrics for topic, score in enumerate(MARKS, 1)]
-    return "\n".join(["run,topic,metric,score", *rows, ""]).encode()
 
 
 def named(metric: str) -> str:

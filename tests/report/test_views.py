@@ -89,24 +89,3 @@ def test_a_view_from_outside_is_shown_and_reported(
     )
     assert refused.status == 1
     assert "toy has no figure; its tables: errors" in refused.stderr
-
-
-def test_an_analysis_without_a_view_has_a_table_of_its_values(
-    toy_study: Path, scorecube: Cli, tmp_path: Path
-) -> None:
-    study = sc.open_study(toy_study)
-    result = study["one"].result("toy")
-    assert answers(result) == []
-    frame = sc.table(result)
-    assert frame.columns[:3].tolist() == ["collection", "metric", "gain"]
-    assert len(frame) == sum(variable.size for variable in result.data_vars.values())
-    for metric, rows in frame[frame["variable"] == "error_rate"].groupby("metric"):
-        assert (
-            rows["value"].tolist()
-            == result["error_rate"].sel(metric=metric).values.ravel().tolist()
-        )
-    shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
-    assert len(shown) == 1 + 2 * len(frame)
-    write_page(study, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert "<h3>toy <small>" in page

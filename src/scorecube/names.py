@@ -5,8 +5,9 @@ A label that is written to stores and tables is spelled here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 # Dimensions (singular, as everywhere in the project).
 METRIC: Final = "metric"  # evaluation measure, by its canonical name, e.g. ``nDCG@10``
@@ -51,6 +52,9 @@ TOPIC_GROUP: Final = "topic_group"  # group of a topic, such as a conversation (
 LEFT_OUT: Final = "dropped_topics"
 ABOUT_TOPICS: Final = (LEFT_OUT,)
 """Attributes of cubes and results: sentences on which topics are used."""
+WORDS: Final = "words"
+"""Attribute of cubes and results: what users call runs, topics, collections and repetitions."""
+USUAL_WORDS: Final = (RUN, TOPIC, COLLECTION, "repetition")
 SCORE: Final = "score"  # effectiveness score of a run on a topic (the cube's one variable)
 N_RETRIEVED: Final = "n_retrieved"  # documents returned for a topic; 0 where the run lacks it
 N_JUDGED: Final = "n_judged"  # number of documents judged at each level, per topic
@@ -102,3 +106,8 @@ class Purpose(IntEnum):
     LABELLED_TOPICS = 53
     BAGS = 54
     LEFT_OUT = 55
+
+
+def word(attrs: Mapping[Any, Any], name: str) -> str:
+    """Return what users call one of `USUAL_WORDS`, by the attributes of a cube or result."""
+    return str(attrs.get(WORDS, USUAL_WORDS)[USUAL_WORDS.index(name)])

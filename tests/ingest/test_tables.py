@@ -221,8 +221,8 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     frame.to_csv(path, index=False)
     outcome = scorecube("import", study, path).succeeded()
     assert outcome.stderr.splitlines()[1:] == [
-        f"{study}: gsm8k: 4 runs of 3 systems x 4 topics, 3 metrics x 1 gain setting",
-        f"{study}: ai2-arc: 4 runs of 3 systems x 4 topics, 3 metrics x 1 gain setting",
+        f"{study}: gsm8k: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
+        f"{study}: ai2-arc: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
     ]
     assert list(sc.open_study(study)) == ["ai2-arc", "gsm8k"]
     named = scorecube("import", tmp_path / "other.zarr", "--name", "x", path)
@@ -269,7 +269,7 @@ def test_seeds_name_runs(tmp_path: Path) -> None:
     selected = sc.select(cube, runs=["a#1", "b"])
     assert systems(selected) == {"a#1": "a", "b": "b"}
     wide = pd.DataFrame([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], ["a#1", "a#2", "b"], ["q1", "q2"])
-    assert sc.cube_from_scores({"m": wide}, systems=systems(cube)).identical(cube)
+    assert sc.cube_from_scores({"m": wide}, systems=systems(cube)).equals(cube)
     again = refused([written(tmp_path / "again.csv", SEEDS + "a,2,q1,.9\n")])
     assert again.line == 8
     single = import_scores([written(tmp_path / "m.csv", "run,seed,topic,score\na,7,q1,.1\nb,7,q1,.3\n")])  # fmt: skip

@@ -81,8 +81,11 @@ def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[s
     joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
     several = sorted({counts[name] for name in systems})
     of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
+    run, topic, _, repetition = (names.word(cube.attrs, name) for name in names.USUAL_WORDS)
+    run = "system" if run == names.RUN else run
     notes.append(
-        f"Scores are means over {of} repetitions of a system on each topic; limits are over topics."
+        f"Scores are means over {of} {repetition}s of a {run} on each {topic}; limits are over "
+        f"{topic}s."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     return xr.Dataset({names.SCORE: joined}, others, cube.attrs)

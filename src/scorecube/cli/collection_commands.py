@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
+from scorecube import names
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
@@ -76,9 +77,11 @@ def sizes_of(cube: xr.Dataset) -> str:
     """Return the sizes of a cube as text."""
     sizes = cube.sizes
     n_systems = len({*cube["system"].values}) if "system" in cube.coords else 0
-    of = f" of {counted(n_systems, 'system')}" if 0 < n_systems < sizes["run"] else ""
+    run, topic = (names.word(cube.attrs, dim) for dim in (names.RUN, names.TOPIC))
+    system = "system" if run == names.RUN else run
+    of = f" of {counted(n_systems, system)}" if 0 < n_systems < sizes["run"] else ""
     return (
-        f"{counted(sizes['run'], 'run')}{of} x {counted(sizes['topic'], 'topic')}, "
+        f"{counted(sizes['run'], 'run' if of else run)}{of} x {counted(sizes['topic'], topic)}, "
         f"{counted(sizes['metric'], 'metric')} x {counted(sizes['gain'], 'gain setting')}"
     )
 

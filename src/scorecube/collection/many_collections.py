@@ -66,11 +66,13 @@ def join_collections(
         for key in {*names.ABOUT_TOPICS} & {*part.attrs}:
             about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
     _check_directions(parts, metrics)
+    first = next(iter(cubes.values())).attrs
+    words = {key: first[key] for key in [names.WORDS] if key in first}
     gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
     joined = xr.Dataset(
         {names.SCORE: _joined([part[names.SCORE] for part in parts.values()])},
         _coords(parts) | {names.GAIN: label_array(gains)},
-        {NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics), **about},
+        {**words, NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics), **about},
     )
     return schema.annotate(joined, schema.CUBE)
 

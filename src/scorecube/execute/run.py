@@ -264,7 +264,7 @@ def provenance(prepared: PreparedPlan) -> dict[str, Any]:
         "seed": str(plan.seed),
         "versions": json.dumps(own_versions()),
         "warnings": list(prepared.warnings),
-        **{key: attrs[key] for key in names.ABOUT_TOPICS if key in attrs},
+        **{key: attrs[key] for key in (*names.ABOUT_TOPICS, names.WORDS) if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
 

@@ -65,6 +65,11 @@ class ImportOptions:
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
     collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
     seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
+    words: tuple[str, ...] = option_field(
+        (),
+        "What runs, topics, collections and repetitions are called, such as "
+        "model,item,benchmark,seed; by default as the headings of a table say.",
+    )
     lower_is_better: tuple[str, ...] = option_field(
         (), "Metrics whose smaller values are better, such as last_rel."
     )

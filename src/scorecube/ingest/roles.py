@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest.files import PathLike
+from scorecube.names import USUAL_WORDS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -45,6 +46,13 @@ COUNTERS = _words("# id index level0 unnamed:0") | {""}
 """Headers of columns that number the lines."""
 CHOSEN = ("run", "topic", "collection", "seed")
 """Roles whose column an option names: ``run_column``, ..."""
+NOUNS = {
+    "run": _words("model system"),
+    "topic": _words("item question sample example prompt"),
+    "collection": _words("benchmark dataset task"),
+    "seed": _words("seed epoch"),
+}
+"""Role -> headings that are words for what is in the column, perhaps before ``id`` or ``name``."""
 TAKEN = "columns: "
 """Beginning of a line about what columns were taken for."""
 
@@ -73,6 +81,16 @@ class Taken(NamedTuple):
 
     at: dict[str, list[str]]
     values: list[str]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the headings call runs, topics, collections and repetitions."""
+        found = []
+        for usual, (role, nouns) in zip(USUAL_WORDS, NOUNS.items(), strict=True):
+            heading = header_word(self.at.get(role, [""])[-1])
+            noun = re.sub("(name|id)$", "", heading)
+            found.append(noun if noun in nouns else usual)
+        return tuple(found)
 
 
 def take_columns(

@@ -39,6 +39,7 @@ class Part(NamedTuple):
     frame: pd.DataFrame
     path: PathLike | None
     notes: Sequence[str] = ()
+    words: tuple[str, ...] = names.USUAL_WORDS
 
 
 class Reading(NamedTuple):
@@ -48,6 +49,7 @@ class Reading(NamedTuple):
     notes: Sequence[str] = ()
     systems: Mapping[str, dict[str, str]] = {}
     groups: Mapping[str, dict[str, str]] = {}
+    words: tuple[str, ...] = names.USUAL_WORDS
 
 
 def only_measures(
@@ -96,6 +98,7 @@ def collect(parts: Sequence[Part]) -> Reading:
         list(dict.fromkeys(note for part in parts for note in part.notes)),
         {name: _labels(part, names.RUN, names.SYSTEM) for name, part in of.items()},
         {name: _labels(part, names.TOPIC, names.TOPIC_GROUP) for name, part in of.items()},
+        parts[0].words,
     )
 
 
@@ -185,6 +188,8 @@ def cubes_of(
                     raise BadInput(f"a {what} is empty")
                 refuse_unprintable(label, what)
         cube = with_systems(cube, systems_of, notify=lines.append)
+        if reading.words != names.USUAL_WORDS:
+            cube.attrs[names.WORDS] = list(reading.words)
         cubes[name] = with_topic_groups(cube, reading.groups.get(name), notify=lines.append)
     for line in dict.fromkeys(lines):
         warn(line if path is None else f"{path}: {line}")

@@ -79,7 +79,7 @@ def read_long(
     read = {*metrics, *(name for names in taken.at.values() for name in names)}
     unread = [name or "a column without a name" for name in header if name not in read]
     notes = [f"not read: {', '.join(unread)}"] if unread else []
-    return Part(frame, path, [_said(taken, metrics), *notes])
+    return Part(frame, path, [_said(taken, metrics), *notes], taken.words)
 
 
 def _metrics(

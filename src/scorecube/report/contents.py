@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
-    *("missing_scores", names.DOUBTS, "origin"),
+    *("missing_scores", names.DOUBTS, names.WORDS, "origin"),
 )
 """Facts of a cube that are listed."""
 
@@ -22,7 +22,7 @@ CUBE = (
 def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
     collections = [
-        {"name": name}
+        {"name": name, names.WORDS: names.USUAL_WORDS}
         | {fact: row.head.facts["cube"][fact] for fact in CUBE if fact in row.head.facts["cube"]}
         | row.contents()
         | {"remarks": _doubts(row)}
@@ -46,8 +46,10 @@ def overview_text(facts: Mapping[str, Any]) -> str:
     """Return an overview as lines, without other control characters."""
     lines = [f"{facts['study']}: {counted(len(facts['collections']), 'collection')}"]
     for row in facts["collections"]:
-        runs, teams = counted(row["runs"], "run"), counted(row["teams"], "team")
-        lines.append(f"{row['name']}: {runs} of {teams}, {counted(row['topics'], 'topic')}")
+        run, topic, *_ = row[names.WORDS]
+        run = names.RUN if "systems" in row else run  # runs are repetitions
+        runs, teams = counted(row["runs"], run), counted(row["teams"], "team")
+        lines.append(f"{row['name']}: {runs} of {teams}, {counted(row['topics'], topic)}")
         results, outdated = (
             ", ".join(f"{name} ({count})" for name, count in row[key].items())
             for key in ("results", "outdated")

@@ -11,7 +11,7 @@ import csv
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -264,7 +264,7 @@ def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None)
         frames = [frame for frame in frames if len(frame)]
         if frames:
             title = _title(results) if not shown else f"table {name}"
-            shown.append(_shown(title, frames, view.tables[name], width, top))
+            shown.append(_shown(title, frames, view.tables[name], width, top, results[0].attrs))
     return shown
 
 
@@ -276,7 +276,7 @@ def sentence(results: Sequence[xr.Dataset]) -> str:
 
 def _title(results: Sequence[xr.Dataset]) -> str:
     """Return the collections and under which conditions results were made."""
-    several = counted(len(results), "collection")
+    several = counted(len(results), names.word(results[0].attrs, COLLECTION))
     place = where(results[0])[COLLECTION] if len(results) == 1 else several
     words = conditions(*(result.attrs for result in results))
     return visible("  ".join(filter(None, [place, words])))
@@ -311,14 +311,21 @@ def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]
 
 
 def _shown(
-    title: str, frames: Sequence[pd.DataFrame], table: Table, width: int, top: int | None
+    title: str,
+    frames: Sequence[pd.DataFrame],
+    table: Table,
+    width: int,
+    top: int | None,
+    attrs: Mapping[Any, Any],
 ) -> list[str]:
     """Return a table of the first rows of each collection: of several as many as fit."""
     most = top or max(1, MOST_ROWS // len(frames))
     frame = combine([rows.head(most) for rows in frames])
     frame = frame if top else frame.head(MOST_ROWS)
     first = {COLLECTION: (COLLECTION,)} if len(frames) > 1 else {}
+    words = {name: names.word(attrs, name) for name in names.USUAL_WORDS}
     layout = first | brief_layout(table, frame)
+    layout = {words.get(heading, heading): parts for heading, parts in layout.items()}
     cells = readable(frame, layout)
     dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
     for name in {names.METRIC, names.GAIN, names.SAMPLING} & cells.columns.keys():

@@ -92,10 +92,15 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     for label, rows in with_labels(table.frame(result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
         could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
-        best = f"{could} of {len(rows)} runs" if could > 1 else "no other run"
+        run = names.word(attrs, names.RUN)
+        best = f"{could} of {len(rows)} {run}s" if could > 1 else f"no other {run}"
         clause = f"{best} could be the best [{percent}, simultaneous rank sets]; "
         clause += f"rank {first['rank_low']} to {first['rank_high']}"
-        clause += f"; mean over {counted(several, 'collection')}" if several else ""
+        clause += (
+            f"; mean over {counted(several, names.word(attrs, names.COLLECTION))}"
+            if several
+            else ""
+        )
         if could > 1 and first.get("own", 0) > 0:
             pairs = counted(int(first["own"]), "pair")
             clause += f"; {pairs} would be separated by their own errors alone"

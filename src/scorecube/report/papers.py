@@ -221,7 +221,7 @@ def discriminative_power(result: xr.Dataset) -> Iterator[dict[str, Any]]:
             "gain": row["gain"],
             "alpha": Marked(f"{row['alpha']:g}"),
             "ASL < alpha": Marked(pairs),
-            "estimated diff.": number(row["estimated_difference"], 2),
+            "estimated diff.": number(row.get("estimated_difference", math.nan), 2),
         }
 
 

@@ -58,7 +58,7 @@ def conditions(*results: Mapping[Any, Any]) -> str:
     """Return under which conditions results were made: sizes, options, trials and seed."""
     attrs = results[0]
     sizes = [
-        counted(int(attrs[key]), noun)
+        counted(int(attrs[key]), names.word(attrs, noun))
         for key, noun in zip(SIZES, ("run", "topic"), strict=True)
         if key in attrs and len({of.get(key) for of in results}) == 1
     ]

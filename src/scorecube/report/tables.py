@@ -86,6 +86,8 @@ class Table:
         declared = registry.variables(str(source.attrs.get("analysis", "")))
         known = {each.name: each for each in (*COORDINATES, *self.variables, *declared)}
         frame.attrs.update(traits_of(sources, known))
+        words = {name: names.word(source.attrs, name) for name in names.USUAL_WORDS}
+        frame.attrs["heading"] |= {name: word for name, word in words.items() if name != word}
         return frame
 
     def _declared(self, result: xr.Dataset) -> tuple[pd.DataFrame, dict[str, str]]:

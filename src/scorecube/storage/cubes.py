@@ -22,6 +22,7 @@ def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
     doubts = doubts_of(cube) if cube[names.SCORE].variable._in_memory else []
     facts = {
         **({names.DOUBTS: doubts} if doubts else {}),
+        **{key: list(cube.attrs[key]) for key in [names.WORDS] if key in cube.attrs},
         "runs": cube.sizes[names.RUN],
         "teams": len(set(map(str, cube[names.TEAM].values))),
         "topics": cube.sizes[names.TOPIC],

@@ -201,6 +201,7 @@ def import_scores(
     teams: PathLike | None = None,
     topic_groups: PathLike | Mapping[str, str] | None = None,
     layout: str = "auto",
+    words: Sequence[str] = (),
     lower_is_better: Sequence[str] = (),
     ranges: str | Sequence[str] = (),
     notify: Notify | None = None,
@@ -222,6 +223,9 @@ def import_scores(
         Format of the files, see `scorecube.ingest.formats.layouts`; ``auto`` detects it.
     lower_is_better
         Metrics whose smaller values are better, in the coordinate ``higher_is_better``.
+    words
+        What runs, topics, collections and repetitions are called, such as ``["model", "item",
+        "benchmark", "seed"]``; by default as the headings of a table say.
     ranges
         Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay
         within. Metrics of ours, and scores that are all 0 or 1, have theirs.
@@ -260,11 +264,15 @@ def import_scores(
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
     cubes = cubes_of(reading, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
-    words = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
-    declared = read_ranges(labels("ranges", words))
+    if words and len(words) != len(names.USUAL_WORDS):
+        expected = f"expected words for {', '.join(names.USUAL_WORDS)}; found {len(words)}"
+        raise BadPlan(f"{option('words')}: {expected}", option="words")
+    stated = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
+    declared = read_ranges(labels("ranges", stated))
     for name, cube in cubes.items():
         if metric is not None and not are_paths:
             cube = select(cube, metrics=[metric])
+        cube = cube.assign_attrs({names.WORDS: list(words)} if words else {})
         cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
             say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)

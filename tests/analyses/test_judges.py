@@ -14,7 +14,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.judges import labels as compared_labels
-from scorecube.analyses.units import random_groups
+from scorecube.analyses.units import groups_left_out
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.kernels.random.philox import stream_key
 from scorecube.names import Purpose
@@ -76,7 +76,7 @@ def test_limits_are_those_of_ten_groups_of_topics() -> None:
     """By hand: kappa without each group, on the scale of atanh, with t of 9 degrees of freedom."""
     by_topic = [pairs_of(seed, 10 + 7 * seed) for seed in range(23)]
     _, low, high = labels_of(np.stack([table_of(pairs) for pairs in by_topic]))
-    group = random_groups(23)
+    group = groups_left_out([23])
     left = [
         oracle.kappa(
             [pair for pairs, of in zip(by_topic, group, strict=True) if of != k for pair in pairs]

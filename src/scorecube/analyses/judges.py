@@ -23,7 +23,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import scale_of, width_of
 from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
 from scorecube.analyses.table import Table, make_table
-from scorecube.analyses.units import GROUPS_LEFT_OUT, LEAST_LEFT_OUT, IntArray, random_groups
+from scorecube.analyses.units import IntArray, groups_left_out
 from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
 from scorecube.collection.schema import CELL, label_array, labels_of, read_variables
 from scorecube.errors import BadPlan, option
@@ -329,10 +329,9 @@ def corrections(judged: Judged, sizes: Sequence[int]) -> Values:
 def labels(counts: NDArray[Any]) -> Values:
     """Return the agreement of labels, counted by `Judged.counts`, with limits over topics."""
     counts = counts[counts.any(axis=(1, 2))]
-    group = random_groups(len(counts))
-    n_groups = min(len(counts), GROUPS_LEFT_OUT) if len(counts) >= LEAST_LEFT_OUT else 0
+    group = groups_left_out([len(counts)])
     value = label_coefficients(counts.sum(axis=0))
-    without = [label_coefficients(counts[group != k].sum(axis=0)) for k in range(n_groups)]
+    without = [label_coefficients(counts[group != k].sum(axis=0)) for k in np.unique(group)]
     low, high = jackknife.limits(value, np.array(without), "atanh")
     alike = ~(low < high)  # other topics may not agree alike
     return {

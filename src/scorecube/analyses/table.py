@@ -123,7 +123,7 @@ class Table:
     @cached_property
     def group_left_out(self) -> IntArray:
         """Which random group a unit is left out with, int64 (unit,): see `groups_left_out`."""
-        return preparation.groups_left_out(self.strata)
+        return preparation.groups_left_out([part.size() for part in self.strata])
 
     @cached_property
     def tables_left_out(self) -> tuple[Table, ...]:

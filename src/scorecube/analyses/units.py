@@ -156,24 +156,19 @@ def _random_places(key: Any, n: int) -> IntArray:
     return np.argsort(np.argsort(np.random.Philox(key=key).random_raw(n), kind="stable"))
 
 
-def random_groups(n_units: int, stratum: int = 0, n_groups: int = GROUPS_LEFT_OUT) -> IntArray:
-    """Return the random group of each unit, int64 (unit,); sizes of groups differ by 1 at most."""
-    key = stream_key(1, names.Purpose.LEFT_OUT, stratum)
-    return np.asarray(_random_places(key, n_units) % n_groups)
-
-
-def groups_left_out(strata: tuple[Stratum, ...]) -> IntArray:
+def groups_left_out(sizes: Sequence[int]) -> IntArray:
     """Return which of 10 random groups a unit is in, int64 (unit,): as many of each collection.
 
     Each unit is one where a collection has fewer than 10; empty where one has fewer than 5.
+
+    sizes: Units of the collections.
     """
-    smallest = min(part.size() for part in strata)
-    if smallest < LEAST_LEFT_OUT:
+    n_groups = min(GROUPS_LEFT_OUT, *sizes)
+    if n_groups < LEAST_LEFT_OUT:
         return np.empty(0, np.int64)
-    n_groups = min(GROUPS_LEFT_OUT, smallest)
-    return np.concatenate(
-        [random_groups(part.size(), k, n_groups) for k, part in enumerate(strata)]
-    )
+    keys = [stream_key(1, names.Purpose.LEFT_OUT, stratum) for stratum in range(len(sizes))]
+    places = map(_random_places, keys, sizes)
+    return np.concatenate([place % n_groups for place in places])
 
 
 def unit_scores(

@@ -78,13 +78,11 @@ def _over_all_signs(differences: Array) -> Array:
 
 def adjusted(p: Array, method: str) -> Array:
     """Return p-values (test,) adjusted by holm or bh; NaN do not count."""
-    tested = np.flatnonzero(~np.isnan(p))
-    order, left = tested[np.argsort(p[tested])], np.arange(len(tested), 0, -1)
-    if method == "holm":
-        steps = np.maximum.accumulate(p[order] * left)
+    tested, found = np.flatnonzero(~np.isnan(p)), np.full(len(p), np.nan)
+    if method == "bh":
+        found[tested] = scipy.stats.false_discovery_control(p[tested])
     else:
-        order = order[::-1]
-        steps = np.minimum.accumulate(p[order] * (len(tested) / left))
-    found = np.full(len(p), np.nan)
-    found[order] = np.minimum(steps, 1.0)
+        order = tested[np.argsort(p[tested])]
+        steps = np.maximum.accumulate(p[order] * np.arange(len(tested), 0, -1))
+        found[order] = np.minimum(steps, 1.0)
     return found

@@ -108,7 +108,9 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
         required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
         axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
-    axes.set(xlabel=x, ylabel="number of topics", ylim=(0.0, None), title=title_of(chosen))
+    words = {"width": "width of the limits", "min_diff": "difference to be detected"}
+    axes.set(xlabel=words[x], ylabel="number of topics")
+    axes.set(ylim=(0.0, None), title=title_of(chosen))
     axes.legend(fontsize=8)
 
 

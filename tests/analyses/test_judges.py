@@ -22,7 +22,7 @@ from scorecube.statistics.agreement import label_coefficients
 from scorecube.statistics.intervals import corrected_mean
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse
-from tests.oracles import correlation, judgements
+from tests.oracles import correlation
 from tests.oracles import judges as oracle
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_rankings_and_decisions_equal_the_oracle() -> None:
     assert float(result["tau"]) == pytest.approx(correlation.tau_a(*sums))
     assert float(result["tau_ap"]) == pytest.approx(correlation.ap_accuracy(*sums))
     assert float(result["tau_low"]) < float(result["tau"]) < float(result["tau_high"])
-    counts = judgements.decisions(scores[0], scores[1], 0.05)
+    counts = oracle.decisions(scores[0], scores[1], 0.05)
     for name in ("agree", "only_truth", "only_judge", "opposite", "neither"):
         assert int(result[name]) == counts[name], name
 

@@ -277,23 +277,6 @@ def test_seeds_name_runs(tmp_path: Path) -> None:
     assert "system" not in single.coords
 
 
-def test_runs_beside_systems_keep_their_names(tmp_path: Path) -> None:
-    text = "system,run,seed,topic,score\na,x,1,q1,.1\na,y,2,q1,.2\nb,z,1,q1,.3\n"
-    cube = import_scores([written(tmp_path / "m.csv", text)])
-    assert systems(cube) == {"x": "a", "y": "a", "z": "b"}
-    path = written(tmp_path / "odd.csv", text.replace("seed", "n") + "b,x,1,q1,.3\n")
-    assert "run 'x' has two systems: a and b" in str(refused([path]))
-    cube = import_scores(path, run_column="system", seed_column="run", metric="score")
-    assert systems(cube) == {"a#x": "a", "a#y": "a", "b#x": "b", "b#z": "b"}
-
-
-def test_evaluated_runs_have_systems(tmp_path: Path) -> None:
-    runs = [written(tmp_path / f"run{k}", f"1 Q0 d1 1 0.9 e5-{k}\n") for k in (1, 2)]
-    labels = written(tmp_path / "labels.csv", "run,system\ne5-1,e5\ne5-2,e5\n")
-    rankings = sc.read_rankings(runs, written(tmp_path / "qrels", "1 0 d1 1\n"), labels)
-    assert systems(sc.evaluate(rankings, ["AP"])) == {"e5-1": "e5", "e5-2": "e5"}
-
-
 def test_a_column_of_topic_groups(tmp_path: Path) -> None:
     rows = [
         f"{model},{c}_{turn},{c},{(c * turn + k) / 9}"

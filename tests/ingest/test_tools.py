@@ -308,6 +308,21 @@ def test_scores_of_reports_are_read(name: str) -> None:
         assert means.sel(metric=metric, run=run).item() == pytest.approx(value)
 
 
+@REPORTS
+def test_other_reports(tmp_path: Path) -> None:
+    said: list[str] = []
+    file = CASES / "datasets-down-matrix" / "opencompass.csv"
+    cube = sc.import_scores(file, metric="accuracy", notify=said.append)
+    assert cube.sizes["run"] == 2
+    assert "not read: version, metric, mode" in said
+    folder = CASES / "ranx-saved-files"
+    cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
+    assert cube["score"].mean().item() == 0.75
+    path = tmp_path / "ap\udce9.csv"  # no UTF-8
+    path.write_text("topic,a\n1,0.5\n")
+    assert sc.import_scores(path, metric="AP")["score"].item() == 0.5
+
+
 # Judgements and runs
 
 JUDGED = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}

@@ -1,4 +1,4 @@
-"""Plain Python reference of label agreement and corrected means, after the formulas as printed.
+"""Plain Python reference of label agreement, corrected means and decisions pair by pair, after the formulas as printed.
 
 Cohen 1960 (kappa), 1968 (weighted kappa, weights of agreement); Krippendorff 2019, section 12.3 (coincidences, ordinal distances); Cochran 1977, section 12.6, and
 Angelopoulos et al. 2023 (corrected means).
@@ -7,8 +7,11 @@ Angelopoulos et al. 2023 (corrected means).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
+from itertools import combinations
 
 from scipy.stats import t
 
@@ -66,3 +69,35 @@ def corrected_mean(
     variance = slope**2 * of_all / n + residual * (1 / m + (mean_all - mean_f) ** 2 / spread)
     half = float(t.ppf((1 + confidence) / 2, m - 2)) * math.sqrt(variance)
     return theta, theta - half, theta + half, slope
+
+
+Scores = Sequence[Sequence[Fraction]]
+"""Run by topic."""
+
+
+def decisions(first: Scores, second: Scores, alpha: float) -> Counter[str]:
+    """Count pairs of runs by what two sets of judgements decide on them."""
+    means = [[sum(run, Fraction(0)) for run in scores] for scores in (first, second)]
+    found: Counter[str] = Counter()
+    for i, j in combinations(range(len(first)), 2):
+        significant = tuple(p_value(scores[i], scores[j]) < alpha for scores in (first, second))
+        same = (means[0][i] > means[0][j]) == (means[1][i] > means[1][j])
+        kinds: dict[tuple[bool, ...], str] = {
+            (False, False): "neither",
+            (True, False): "only_truth",
+            (False, True): "only_judge",
+        }
+        found[kinds.get(significant, "agree" if same else "opposite")] += 1
+    return found
+
+
+def p_value(a: Sequence[Fraction], b: Sequence[Fraction]) -> float:
+    """Return the two-sided p-value of the paired t test, from exact differences."""
+    differences = [x - y for x, y in zip(a, b, strict=True)]
+    if not any(differences):
+        return 1.0
+    n, total = len(differences), sum(differences, Fraction(0))
+    spread = n * sum((each**2 for each in differences), Fraction(0)) - total**2
+    if spread == 0:
+        return 0.0
+    return float(2 * t.sf(abs(float(total)) * math.sqrt((n - 1) / float(spread)), n - 1))

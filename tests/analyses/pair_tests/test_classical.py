@@ -15,7 +15,7 @@ from scipy.stats import binomtest, ttest_ind, ttest_rel, wilcoxon
 
 import scorecube as sc
 from scorecube.statistics.paired_tests import signed_rank_p_values
-from tests.oracles.t_tests import critical_t, t_tail
+from tests.oracles.paired_tests import critical_t, t_tail
 
 Matrix = np.ndarray[Any, Any]
 ALL: Any = ("t", "wilcoxon", "sign")

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 import scorecube as sc
-from scorecube.analyses.designs import CONDITIONS, four_z_squared
+from scorecube.analyses.designs import CONDITIONS
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.power import Anova, noncentrality_per_topic, tool_noncentrality
 from scorecube.errors import BadPlan
@@ -274,9 +274,7 @@ def test_figure_1_of_s2() -> None:
     }
     assert {x for x, _ in points} == {float(systems) for _, _, systems in CONDITIONS.values()}
     # (a) to (d) lie near the lines.
-    assert all(
-        min(abs(y / four_z_squared(alpha) - 1) for alpha in (0.01, 0.05)) < 0.02 for _, y in points
-    )
+    assert all(min(abs(y / flat - 1) for flat in (15.366, 26.540)) < 0.02 for _, y in points)
 
 
 @pytest.mark.parametrize("mode", ["sakai", "exact"])

@@ -218,10 +218,6 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
 def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     found = variances(cube, missing)
-    unknown = found["variance"].isnull().any("gain").values
-    if unknown.any():
-        metrics = ", ".join(found[names.METRIC].values[unknown])
-        raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
     return wcw(found["variance"], **settings).assign_attrs(found.attrs)
 
 
@@ -234,15 +230,10 @@ def noncentralities(systems: Sequence[int]) -> xr.Dataset:
     values = {
         "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
         "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
-        "four_z_squared": ("alpha", four_z_squared(levels)),
+        "four_z_squared": ("alpha", 4.0 * scipy.special.ndtri(levels / 2.0) ** 2),
         "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
     }
     return xr.Dataset(values, {"systems": m, "alpha": levels, "condition": list(CONDITIONS)})
-
-
-def four_z_squared(alpha: Any) -> Any:
-    """Return 4 z^2 of a two-sided alpha, e.g. 15.366 for 0.05."""
-    return np.asarray(4.0 * scipy.special.ndtri(np.asarray(alpha) / 2.0) ** 2)
 
 
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:

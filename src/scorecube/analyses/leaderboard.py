@@ -219,11 +219,15 @@ def rank_rows(table: Table, cell: int, family: Family, p: Any, alpha: float) -> 
     )
     order = np.argsort(-means, kind="stable")
     begin, end = groups_in_order(order, better, worse)
+    spans = list(zip(begin.tolist(), end.tolist(), strict=True))
+    groups = [LETTERS[first - 1 : last] for first, last in spans]
+    if end.max() > len(LETTERS):
+        groups = [f"{first}-{last}" if first < last else f"{first}" for first, last in spans]
     return {
         "rank": competition_ranks(means),
         "rank_low": low,
         "rank_high": high,
-        "groups": group_labels(begin, end),
+        "groups": np.array(groups, object),
         "separated_neighbours": np.int32((begin[order[1:]] > end[order[:-1]]).sum()),
         "own_error_pairs": np.int32(family.own_error_pairs(alpha, decided)),
     }
@@ -254,14 +258,6 @@ def baseline_rows(
         "better": (p_baseline < alpha) & (rank < rank[base]),
         "worse": (p_baseline < alpha) & (rank > rank[base]),
     }
-
-
-def group_labels(first: Any, last: Any) -> Any:
-    """Return groups as text, of int (run,): letters, or numbers if there are more of them."""
-    spans = list(zip(first.tolist(), last.tolist(), strict=True))
-    if last.max() <= len(LETTERS):
-        return np.array([LETTERS[low - 1 : high] for low, high in spans], object)
-    return np.array([f"{low}-{high}" if low < high else f"{low}" for low, high in spans], object)
 
 
 def collection_values(table: Table, alpha: float) -> dict[str, Any]:

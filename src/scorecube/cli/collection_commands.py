@@ -129,8 +129,6 @@ def import_(
         raise BadPlan(
             f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"
         )
-    if name is not None:
-        inputs.check_names(name, [])
     cubes = api.import_scores(
         files,
         layout=NUMBERS if no_header else layout,
@@ -227,9 +225,8 @@ def preferences(
     Example: scorecube preferences study.zarr people.csv --name agreement
     """
     from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
-    from scorecube.workflow import api, inputs
+    from scorecube.workflow import api
 
-    inputs.check_names(name, [])
     opened = api.open_study(study, mode="a")
     source = source_of(opened, collection, name)
     cube = agreement_with_preferences(opened[source].cube, read_preferences(file))

@@ -121,11 +121,6 @@ def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> 
         The attribute ``verdict`` is ``fail`` if any fails, else ``no verdict`` if any has none,
         else ``pass``.
 
-    Raises
-    ------
-    BadName, BadPlan
-        As of `compare`.
-
     Examples
     --------
     >>> from scorecube.testing import simulate_cube

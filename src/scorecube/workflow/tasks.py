@@ -45,7 +45,6 @@ class Task:
     request, preset: Attributes of the result, `REQUEST` and `PRESET`, if it has them.
     """
 
-    study: Study
     collection: Collection
     prepared: PreparedPlan
     versions: Mapping[str, str]
@@ -89,10 +88,11 @@ class Task:
         result.attrs["collection"] = self.collection.name
         asked = {REQUEST: self.request, PRESET: self.preset}
         result.attrs |= {name: text for name, text in asked.items() if text}
+        study = self.collection.study
         for name, version in self.versions.items():
-            if version not in self.study[name].head.contains:
+            if version not in study[name].head.contains:
                 raise BadStudy(
-                    f"{self.study.path}: {name}: its scores were replaced while this command "
+                    f"{study.path}: {name}: its scores were replaced while this command "
                     "ran, so its result is not stored; run the same command again"
                 )
         self.collection.write_result(result, self.versions[self.collection.name])
@@ -158,7 +158,7 @@ def plan_in_study(
         with _naming(group[0]):
             prepared = make_plan(cube, record, trials=trials, seed=seed)
         versions = {name: read[name][0] for name in group}
-        tasks.append(Task(study, study[group[0]], prepared, versions, preset=preset))
+        tasks.append(Task(study[group[0]], prepared, versions, preset=preset))
     return tasks
 
 

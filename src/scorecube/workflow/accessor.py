@@ -1,7 +1,4 @@
-"""``cube.scorecube``: the analyses as methods of a cube.
-
-``import scorecube`` loads neither xarray nor this module; a name of it does, if xarray is there.
-"""
+"""``cube.scorecube``: the analyses as methods of a cube, once xarray is loaded."""
 
 from __future__ import annotations
 

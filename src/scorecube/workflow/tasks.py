@@ -29,8 +29,6 @@ REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep`."""
 PRESET = "preset"
 """Attribute of a result: the paper whose settings it was asked for with."""
-Selection = Mapping[str, Any]
-"""Arguments of `scorecube.collection.selection.select`."""
 Cubes = dict[str, tuple[str, xr.Dataset]]
 """Version and cube of collections, which several plans share: each is read once."""
 Whole = Callable[[str], xr.Dataset]
@@ -183,7 +181,7 @@ def _grouped(
 
 
 def _of_judges(
-    study: Study, group: Sequence[str], selection: Selection, whole: Whole
+    study: Study, group: Sequence[str], selection: Mapping[str, Any], whole: Whole
 ) -> xr.Dataset:
     """Return the selected scores of the truth and of judges, with counts of their labels."""
     options, cubes = dict(selection), {name: whole(name) for name in group}
@@ -199,7 +197,7 @@ def _of_judges(
     return select(cube, **options)
 
 
-def _of_board(group: Sequence[str], selection: Selection, whole: Whole) -> xr.Dataset:
+def _of_board(group: Sequence[str], selection: Mapping[str, Any], whole: Whole) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
     if key := next(iter(options.keys() & {"top_runs", "by"}), None):

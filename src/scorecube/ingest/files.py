@@ -54,10 +54,8 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
             content = file.read(LARGEST + 1)
         if content.startswith(GZIP):
             content = _decompressed(content, path)
-    except EOFError:
-        raise BadInput("the gzip file is cut off; copy it again", path) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise BadInput(f"the gzip file is damaged: {error}", path) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadInput(f"the gzip file is cut off or damaged: {error}", path) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"cannot be read: {reason}", path) from None
@@ -77,11 +75,8 @@ def _decompressed(content: bytes, path: PathLike) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
         text = stream.read(largest + 1)
         if len(text) > largest:
-            raise BadInput(
-                f"the gzip file decompresses to more than {HIGHEST_RATIO} times its size, or to "
-                f"more than {LARGEST:,} bytes; if it is valid, decompress or divide it",
-                path,
-            )
+            most = f"{HIGHEST_RATIO} times its size, or {LARGEST:,} bytes"
+            raise BadInput(f"the gzip file decompresses to more than {most}; divide it", path)
         stream.read(1)  # the checksum at the end
     return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,19 @@ import pandas as pd
 from scorecube import names
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput, counted
-from scorecube.ingest.entries import QRELS, entries_of, is_path, places_of
+from scorecube.ingest.entries import (
+    QRELS,
+    Entries,
+    content_of,
+    entries_of,
+    field_lines,
+    is_path,
+    number_in,
+    numbered_topics,
+    places_of,
+    shown,
+)
 from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, read_text
-from scorecube.ingest.lines import content_of, field_lines, number_in, numbered_topics, shown
 from scorecube.ingest.tables import parse_json, read_parquet
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
@@ -45,14 +55,14 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     """
     path = _of_ir_datasets(path)
     if not is_path(path):
-        return _of_object(path, QRELS.argument)
+        return _qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
     if dialect == "trec-classes":
         return _read_lines(path, CLASSES)
     if files := _rel_files(path):
         return _read_rel(files)
     if Path(path).is_file() and (table := _table_in(path)) is not None:
         try:
-            return _of_object(table[0], str(path), table[1])
+            return _qrels_of(path, entries_of(table[0], QRELS, str(path), table[1]))
         except BadInput as error:
             raise error if error.path else BadInput(str(error), path) from None
     return _read_lines(path)
@@ -71,14 +81,9 @@ def _read_lines(path: PathLike, line: str = "") -> Qrels:
         if len(fields) != width:
             found = counted(len(fields), "column")
             raise BadInput(f"{found}; a line of a qrels file has {width}: {line}", path, number)
-    qrels = _qrels_of(
-        path,
-        [fields[0] for _, fields in rows],
-        [fields[document] for _, fields in rows],
-        [fields[level] for _, fields in rows],
-        [number for number, _ in rows],
-        GRADES if line == NTCIR_GRADES else None,
-    )
+    topics, documents, levels = ([row[k] for _, row in rows] for k in (0, document, level))
+    entries = Entries(topics, documents, levels, (), [number for number, _ in rows])
+    qrels = _qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)
     return _with_classes(qrels, [fields[1] for _, fields in rows]) if line == CLASSES else qrels
 
 
@@ -92,15 +97,9 @@ def _with_classes(qrels: Qrels, labels: Sequence[bytes]) -> Qrels:
     return dataclasses.replace(qrels, classes=classes)
 
 
-def _qrels_of(
-    path: PathLike,
-    topics: Sequence[bytes],
-    documents: Sequence[bytes],
-    levels: Iterable[Any],
-    numbers: Sequence[int],
-    grades: Mapping[str, float] | None = None,
-) -> Qrels:
+def _qrels_of(path: PathLike, entries: Entries, grades: Mapping[str, float] | None = None) -> Qrels:
     """Return judgements of rows; levels are integers, perhaps with a letter L, or `grades`."""
+    topics, documents, levels, _, numbers = entries
     if not topics:
         raise BadInput(f"no line of a qrels file; expected {TREC}", path)
     values = np.empty(len(topics), np.int16)
@@ -131,12 +130,6 @@ def level_in(value: Any) -> float | None:
     return number if is_level else None
 
 
-def _of_object(qrels: Any, path: str, first: int = 1) -> Qrels:
-    """Return judgements in memory, or of a table (BadInput for another form)."""
-    topics, documents, levels, _, lines = entries_of(qrels, QRELS, path, first)
-    return _qrels_of(path, topics, documents, levels, lines)
-
-
 def _rel_files(path: PathLike) -> list[Path]:
     """Return the .rel files of a path (BadInput for a folder without); none for another file."""
     files = expand(path, "judgements")
@@ -165,7 +158,7 @@ def _read_rel(paths: Sequence[Path]) -> Qrels:
                 raise BadInput(text, path, number)
         documents, levels = ([fields[k] for _, fields in rows] for k in (0, 1))
         topics, numbers = [topic.encode()] * len(rows), [number for number, _ in rows]
-        parts.append(_qrels_of(path, topics, documents, levels, numbers))
+        parts.append(_qrels_of(path, Entries(topics, documents, levels, (), numbers)))
     parts.sort(key=lambda part: part.topics[0])
     return Qrels(
         str(paths[0].parent),

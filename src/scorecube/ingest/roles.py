@@ -87,8 +87,7 @@ class Taken(NamedTuple):
         """What the headings call runs, topics, collections and repetitions."""
         found = []
         for usual, (role, nouns) in zip(USUAL_WORDS, NOUNS.items(), strict=True):
-            heading = header_word(self.at.get(role, [""])[-1])
-            noun = re.sub("(name|id)$", "", heading)
+            noun = re.sub("(name|id)$", "", header_word(self.at.get(role, [""])[-1]))
             found.append(noun if noun in nouns else usual)
         return tuple(found)
 

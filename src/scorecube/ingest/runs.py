@@ -16,7 +16,20 @@ import pandas as pd
 from scorecube.collection.judgements import Qrels, RunLines, Texts
 from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput, counted, option
-from scorecube.ingest.entries import RUN, Entries, entries_of, is_path
+from scorecube.ingest.entries import (
+    RUN,
+    Entries,
+    content_of,
+    decimals,
+    entries_of,
+    field_lines,
+    finish,
+    is_path,
+    label_text,
+    numbered_topics,
+    shown,
+    split_lines,
+)
 from scorecube.ingest.files import (
     PathLike,
     bare_name,
@@ -24,16 +37,6 @@ from scorecube.ingest.files import (
     is_parquet,
     read_text,
     refuse_unprintable,
-)
-from scorecube.ingest.lines import (
-    content_of,
-    decimals,
-    field_lines,
-    finish,
-    label_text,
-    numbered_topics,
-    shown,
-    split_lines,
 )
 from scorecube.ingest.roles import RUNS, header_word
 from scorecube.ingest.tables import parse_json, read_parquet, refuse
@@ -107,7 +110,7 @@ def _run_lines(name: str, path: PathLike, entries: Entries) -> RunLines:
         topic_of,
         Texts.of(documents),
         finish(scores, "score", path, numbers),
-        finish(ranks, "rank", path, numbers[: len(ranks)], is_finite=True),
+        finish(ranks, "rank", path, numbers[: len(ranks)]),
         numbers,
     )
 

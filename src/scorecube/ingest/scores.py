@@ -226,9 +226,7 @@ def _with_scores(array: xr.DataArray, collection: str, warn: Notify) -> xr.DataA
 def only_cube(cubes: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return the only cube (BadInput for several)."""
     if len(cubes) > 1:
-        raise BadInput(
-            f"scores of {len(cubes)} collections ({listed(list(cubes))}), which are not pooled: "
-            "collections=True reads each by itself, as the command import does without "
-            f"{option('name')}"
-        )
+        found = f"scores of {len(cubes)} collections ({listed(list(cubes))})"
+        way = f"collections=True, or import without {option('name')}, reads each by itself"
+        raise BadInput(f"{found}, which are not pooled: {way}")
     return next(iter(cubes.values()))

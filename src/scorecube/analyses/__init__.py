@@ -1,4 +1,4 @@
-"""Analyses of a score cube, one record a file (see `protocol.py`), listed in `registry.py`."""
+"""Analyses of a score cube, a record each (see `protocol.py`), listed in `registry.py`."""
 
 from importlib import import_module
 from typing import Any

@@ -29,8 +29,6 @@ from scorecube.statistics.agreement import exact_p, null_error
 
 MIN_RUNS = 3
 """Smallest number of runs for which correlations are computed."""
-COMPARED = "metric_a", "gain_a", "metric_b", "gain_b"
-"""Coordinates along the dim comparison."""
 VARIABLES = read_variables("""
     [comparison]
     tau | estimate | 1 | Kendall's tau-a: (concordant - discordant) / all pairs of runs
@@ -107,10 +105,11 @@ class Correlation(Analysis):
         values["exceeds_one"] = values["tau_high"] > 1
         values["of_metrics"] = compared[:, 0] != compared[:, 2]
         values["of_gains"] = ~values["of_metrics"]
+        compared_names = "metric_a", "gain_a", "metric_b", "gain_b"
         of_dims = [np.array(labels, object) for labels in (table.metrics, table.gains) * 2]
         coords: dict[str, Any] = {
             name: (names.COMPARISON, labels[places])
-            for name, labels, places in zip(COMPARED, of_dims, compared.T, strict=True)
+            for name, labels, places in zip(compared_names, of_dims, compared.T, strict=True)
         }
         notes = list[str]()
         if (np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])).any():

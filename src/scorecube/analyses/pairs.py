@@ -227,11 +227,8 @@ def pair_positions(n_runs: int, base: int | None = None) -> RunPairs:
 
 def pair_labels(runs: Sequence[str], pairs: RunPairs) -> dict[str, Any]:
     """Return the coordinates `run_a` and `run_b` of pairs of runs."""
-    labels = label_array(runs)
-    return {
-        names.RUN_A: (names.PAIR, labels[pairs[0]]),
-        names.RUN_B: (names.PAIR, labels[pairs[1]]),
-    }
+    first, second = (label_array(runs)[places] for places in pairs)
+    return {names.RUN_A: (names.PAIR, first), names.RUN_B: (names.PAIR, second)}
 
 
 def check_pairs(table: Table, name: str, baseline: str | None = None) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 GONE: dict[str, str] = {
     r"/unpaired ": "the test of pairs of `paired`",
     r"/(bootstrap|randomisation|tukey|maxt|paired) .*[/.](adjust|(degenerate|constant|verdict)_pairs|significant_(better|worse)|standard_error|residual_variance|moderated_error|critical_|difference_p_value|verdict$)": "in no table of the contract",
-    r"/(leaderboard|board) .*[/.](wins|ties|losses|topics)$|/randomisation .*[/.]estimated_difference$": "in no table of the contract",
+    r"/(leaderboard|board) .*[/.](wins|ties|losses|topics|group_(first|last))$|/randomisation .*[/.]estimated_difference$": "in no table of the contract",
     r"/(bootstrap|randomisation|tukey|maxt) .*/(undecided_pairs|(table (None|power).)?largest_not_significant|quality)$": "in no paper, table of the contract or page",
     r"/paired .*table None.(d_z|difference_(low|high)|effect_size|mean_difference|p_equivalence|run_[ab]|standard_error|verdict)$": "a row for each test",
     r"^gaps/variances/": "gaps are refused",
@@ -47,7 +47,7 @@ GONE: dict[str, str] = {
     r"/judges .*[/.]run_bias_(low|high)$": "of single runs",
     r"/judges .*[/.](n_pairs|pairs|n_shared|n_truth|n_judged|n_topics.*|labelled_by_both|slope|lambda|alpha|agreement.*)$": "sizes that tables of collections have; weights of judges",
     r"/teams .*[/.](own_.*|whole_variance|worst_run|rank_change_largest|topics_needed|n_topics_above_zero|team_left_out|topic_place|team_of_run|run|first_miss.variance)$": "of single runs; draws are those of samples",
-    r"/correlate .*[/.](mean|concordant|marked|bold)$": "marks above a stated tau, means that tables of scores have",
+    r"/correlate .*[/.](mean|concordant|sorted_run|marked|bold)$": "marks above a stated tau, means that tables of scores have",
     r"/swap.*[/.](max_difference|support|swap_rate_fitted|both_zero|tau_of_trial)$": "no table, page or paper has them",
     r"/swap.*(/summary|/quality|/decided_by_ties)$": "coordinates and a flag without a use",
     r"/stability.*(/summary|/quality|/team)$": "coordinates without a use",

@@ -20,8 +20,6 @@ from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
-DIGEST_LENGTH = 16
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -123,4 +121,4 @@ def cube_digest(cube: xr.Dataset) -> str:
 def digest_of(record: dict[str, Any]) -> str:
     """Return the digest of what determines plans and their random words, as JSON values."""
     text = json.dumps({**record, "stream_version": STREAM_VERSION}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

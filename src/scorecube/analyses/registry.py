@@ -26,11 +26,6 @@ class Entry(NamedTuple):
     references: tuple[str, ...] = ()
     quantities: str = ""
 
-    @property
-    def class_name(self) -> str:
-        """Name of the class, without its module."""
-        return self.path.partition(":")[2]
-
 
 TABLE = """
 leaderboard leaderboard:Leaderboard leaderboard mogstad2024

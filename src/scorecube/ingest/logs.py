@@ -28,11 +28,10 @@ OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 """Fields of samples of lm-evaluation-harness before 0.4.7."""
 NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
-"""Fields of results of autojudge-evaluate, or of their lines."""
 EVERY_EVAL_EVER = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
 INSPECT = frozenset({"version", "status", "eval", "plan"})
 LM_EVAL = frozenset({"doc_id", "filter", "metrics"})
-"""Fields of samples of Every Eval Ever and of lm-evaluation-harness, and of logs of Inspect."""
+"""Fields of results of autojudge-evaluate, or of their lines; of samples and logs of others."""
 
 
 def _scores(rows: list[Row], path: PathLike, metric: str | None) -> Part:

@@ -141,9 +141,9 @@ def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     if not rows or any(len(row) != 4 for row in rows):
         text = "runs hold records of query_id, measure and value, as of ir_measures.iter_calc"
         raise BadInput(text, option="scores")
-    rows = [(run, topic, str(measure), value) for run, topic, measure, value in rows]
     roles = ["run", "topic", "metric", SCORE]
     frame = pd.DataFrame(rows, range(1, len(rows) + 1), roles, dtype=object)
+    frame["metric"] = frame["metric"].map(str)
     return only_measures(frame, None, from_ir_measures, None, IR_COUNTS)
 
 
@@ -197,18 +197,15 @@ def cube_from_scores(
     teams
         Run -> team.
     systems
-        Run -> system whose repetition it is, such as a model trained with several seeds; in
-        tables with a column of seeds, runs are called ``system#seed``.
+        Run -> system whose repetition it is; with a column of seeds, runs are ``system#seed``.
     topic_groups
         Topic -> group, such as a conversation.
     notify
         Called with a line about teams and the columns of a frame; logged by default.
     collections
-        Whether a frame may hold several collections, such as benchmarks: a cube of each is returned
-        by name.
+        Whether a frame may hold several collections: a cube of each is returned by name.
     columns
-        Columns of a frame, where its header leaves them open: ``run_column``, ``topic_column``,
-        ``collection_column``, ``seed_column``.
+        Of a frame: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``.
 
     Returns
     -------

@@ -22,8 +22,6 @@ from scorecube.ingest.files import PathLike
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.ingest.tables import columns_of
 
-TIE = "tie"
-
 
 class Preference(NamedTuple):
     """What people said of two runs on a topic: the preferred one, or empty for neither."""
@@ -37,10 +35,9 @@ class Preference(NamedTuple):
 
 def read_preferences(path: PathLike) -> list[Preference]:
     """Read a table of topic, run_a, run_b, preferred (a run, or tie) and perhaps count."""
-    preferences = []
-    columns = ("topic", "run_a", "run_b", "preferred")
+    preferences, columns = [], Preference._fields[:4]
     for line, (topic, run_a, run_b, preferred, count) in columns_of(path, columns, ("count",)):
-        winner = "" if preferred.lower() == TIE else preferred
+        winner = "" if preferred.lower() == "tie" else preferred
         people = pd.to_numeric(count or "1", errors="coerce")
         if winner not in ("", run_a, run_b) or not 0 < people < np.inf or run_a == run_b:
             text = "expected two runs, the preferred one or tie, and a count above 0"
@@ -60,8 +57,7 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
     said = pd.DataFrame(list(preferences), columns=Preference._fields)
     if said.empty:
         raise BadInput("no preferences: nothing to agree with")
-    runs = np.sort(said[["run_a", "run_b"]].to_numpy(str), axis=1)
-    said[["run_a", "run_b"]] = runs
+    said[["run_a", "run_b"]] = runs = np.sort(said[["run_a", "run_b"]].to_numpy(str), axis=1)
     said["wins"] = np.where(said["preferred"] == "", "no", said["preferred"] == runs[:, 0])
     keys = ["topic", "run_a", "run_b"]
     votes = said.groupby([*keys, "wins"])["people"].sum().unstack()

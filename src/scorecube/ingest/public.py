@@ -20,7 +20,6 @@ from scorecube.ingest.tabular import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 """Environment variables: address of the files, and the folder that keeps them."""
-TIMEOUT_SECONDS = 30
 REGISTRY: Any = files("scorecube").joinpath("data/public.toml")
 
 
@@ -117,8 +116,8 @@ def fetch_files(name: str) -> list[Path]:
     paths = []
     for file in known.files:
         try:
-            downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
-            paths.append(Path(store.fetch(file.path, downloader=downloader)))
+            loader = pooch.HTTPDownloader(timeout=30)  # seconds
+            paths.append(Path(store.fetch(file.path, downloader=loader)))
         except (RequestException, ValueError, OSError) as error:
             if (response := getattr(error, "response", None)) is not None:
                 response.close()  # pooch leaves its connection open

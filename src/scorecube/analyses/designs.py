@@ -218,6 +218,10 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
 def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     found = variances(cube, missing)
+    unknown = found["variance"].isnull().any("gain").values
+    if unknown.any():
+        metrics = ", ".join(found[names.METRIC].values[unknown])
+        raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
     return wcw(found["variance"], **settings).assign_attrs(found.attrs)
 
 

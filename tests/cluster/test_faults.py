@@ -12,12 +12,12 @@ import psutil
 import pytest
 import xarray as xr
 
-from scorecube import Swap
+from scorecube import Bootstrap, Correlation, Leaderboard, Swap, Teams, evaluate, with_rankings
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import on_cluster
-from scorecube.testing import simulate_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import LOCAL, bare_scheduler, is_loopback, open_client, wait_until
 
@@ -78,23 +78,38 @@ def test_data_is_sent_once_per_worker_and_tasks_are_small() -> None:
     assert moved <= 1, "one worker makes the arrays, the other takes them from it once"
 
 
-def test_the_last_holder_of_the_data_may_be_lost(
-    small: xr.Dataset, on_one_core: xr.Dataset
-) -> None:
+ANALYSES: dict[str, tuple[Any, int]] = {
+    "swap": (Swap(), 1000),
+    "bootstrap": (Bootstrap(), 200),
+    "leaderboard": (Leaderboard(), 2000),
+    "correlate": (Correlation(), 1),
+    "teams": (Teams(pool_depth=10), 4),
+}
+"""With trials."""
+
+
+@pytest.mark.parametrize(("name", "workers"), [("swap", 1), *((name, 2) for name in ANALYSES)])
+def test_a_worker_that_is_killed_changes_no_bit(name: str, workers: int) -> None:
+    """Of one worker, the last holder of the data is lost; of two, half of the blocks."""
+    analysis, trials = ANALYSES[name]
+    rankings = simulate_rankings(n_runs=24, n_teams=8, seed=5)
+    cube = with_rankings(evaluate(rankings, ["AP", "RR"]), rankings)
+    how: dict[str, Any] = {"trials": trials} if analysis.resamples else {}
+    alone = analyse(cube, analysis, seed=3, workers=1, **how)
     killed: list[int] = []
-    with open_client(LOCAL, None, 1) as client:
+    with open_client(LOCAL, None, workers) as client:
         assert client is not None
 
         def kill(done: int, total: int) -> None:
-            if done >= total / 4 and not killed:
-                (pid,) = client.run(os.getpid).values()
-                os.kill(pid, signal.SIGKILL)
+            if done >= total // 4 and not killed:
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
                 killed.append(done)
 
-        result = analyse(small, Swap(), client=client, progress=kill, **HOW)
+        units = max(1, make_plan(cube, analysis, **how).n_units // 20)
+        how |= {"block_units": units, "progress": kill, "client": client}
+        result = analyse(cube, analysis, seed=3, **how)
     assert killed
-    assert killed[0] < HOW["trials"]
-    xr.testing.assert_identical(result.drop_attrs(), on_one_core)
+    xr.testing.assert_identical(result.drop_attrs(), alone.drop_attrs())
 
 
 def test_workers_come_and_go_with_the_work(small: xr.Dataset, on_one_core: xr.Dataset) -> None:

@@ -122,6 +122,8 @@ MEANT = (
     Move(r"/reliability .*/value$", np.inf, "of the topics at hand: a dim less"),
     Move(r"/teams .*/(team_left_out|topic_place)$", np.inf, "dims in another order"),
     Move(r"/judges .*/n_pairs$", np.inf, "by metric, too"),
+    Move(r"/swap.*/lower$", np.inf, "by metric and gain setting"),
+    Move(r"^groups/judges .*(/label(_low|_high|_statistic)?$|/table labels\.)", np.inf, "kappas and alpha alone, known or not"),
     Move(r"^groups/judges .*[/.](only_judge|neither)$", 1, "topics in groups stay whole"),
     Move(r"^groups/judges .*[/.]bias_(low|high)$", 0.002, "topics in groups stay whole"),
     Move(r"^groups/judges .*[/.](slope|lambda|corrected|mean)$", 0.08, "labelled topics are groups"),

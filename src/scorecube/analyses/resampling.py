@@ -74,12 +74,15 @@ class SingleTest(ResampledTest):
         for cell, units in enumerate(table.units if start < stop else ()):
             drawn = table.once("drawn", lambda: self.draws(table))
             sums = table.once(f"sums {cell}", partial(np.matmul, units, drawn))
+            # Workers of dask give freed memory back at once: a new array for each tile takes
+            # longer than what is computed in it.
+            drawn_in = drawn, sums, np.empty((3, TILE, drawn.shape[1]))
             # Pairs that vary most first: their trials decide what is needed.
             order = np.argsort(-np.var(units[first] - units[second], axis=1), kind="stable")
             for low in range(0, len(order), TILE):
                 place = order[low : low + TILE]
                 pairs = first[place], second[place]
-                reached[cell, place] = self.tail(units, drawn, sums, pairs, needed[cell])
+                reached[cell, place] = self.tail(units, drawn_in, pairs, needed[cell])
         return {"reached": Concat(reached), "needed": Max(needed.astype(np.int64))}
 
     @abstractmethod
@@ -87,7 +90,7 @@ class SingleTest(ResampledTest):
         """Return how often units are drawn in each trial, or their signs, (unit, trial)."""
 
     @abstractmethod
-    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         """Return in how many trials each pair reaches its statistic; raise `needed`, (alpha,)."""
 
     def counts(self, table: Table, totals: Totals) -> Any:
@@ -163,9 +166,11 @@ class Bootstrap(SingleTest):
     def draws(self, table: Table) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
 
-    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+        drawn, sums, room = drawn_in
         z, n = units[pairs[0]] - units[pairs[1]], float(len(drawn))
-        totals, squares, statistics = z.sum(axis=1), (z * z).sum(axis=1), (z * z) @ drawn
+        totals, squares = z.sum(axis=1), (z * z).sum(axis=1)
+        statistics = np.matmul(z * z, drawn, out=room[0, : len(z)])
         spread = squares - totals * totals / n
         spread[spread <= ROUNDING * squares] = 0.0
         # A difference of sums of at most n units is a tie; one without a spread has an infinite t.
@@ -180,8 +185,9 @@ class Bootstrap(SingleTest):
         if len(beyond):
             ranks = np.array([replicate_rank(alpha, sums.shape[1]) for alpha in self.alphas])
             chosen = pairs[0][beyond], pairs[1][beyond]
-            apart, rows = np.empty(len(beyond)), statistics[beyond]
-            for level, kth in enumerate(largest(rows, ranks)):
+            apart, (rows, top) = np.empty(len(beyond)), room[1:, : len(beyond)]
+            np.take(statistics, beyond, axis=0, out=rows, mode="clip")
+            for level, kth in enumerate(largest(rows, ranks, top)):
                 differences_at(chosen, sums, totals[beyond], rows, kth, apart)
                 needed[level] = max(needed[level], apart.max())
         return reached
@@ -228,11 +234,15 @@ class Randomisation(SingleTest):
     def draws(self, table: Table) -> FloatArray:
         return drawn_signs(table).astype(float)
 
-    def tail(self, units: Any, drawn: Any, sums: Any, pairs: RunPairs, needed: FloatArray) -> Any:
-        first, second = pairs
+    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+        (drawn, sums, room), (first, second) = drawn_in, pairs
+        apart, other = room[:2, : len(first)]
         # A difference of sums of at most n units is a tie.
         edges = np.abs((units[first] - units[second]).sum(axis=1)) - len(drawn)
-        return (np.abs(sums[first] - sums[second]) >= edges[:, np.newaxis]).sum(axis=1)
+        for runs, of_runs in ((first, apart), (second, other)):
+            np.take(sums, runs, axis=0, out=of_runs, mode="clip")
+        np.abs(np.subtract(apart, other, out=apart), out=apart)
+        return np.count_nonzero(apart >= edges[:, np.newaxis], axis=1)
 
     def drawn(self, table: Table) -> xr.Dataset:
         signs = drawn_signs(table).T.astype(np.int8)

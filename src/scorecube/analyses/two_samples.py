@@ -259,12 +259,15 @@ class Stability(TwoSamples):
                 for cell, grid in enumerate(table.grids):
                     means = self.sums(table, cell, counts, size)[:, 0]
                     means += grid.low / grid.unit * size
+                    apart, larger, least = np.empty((3, *means.shape))
                     for run in range(n_runs):
-                        apart, larger = means[run] - means, np.maximum(means[run], means)
+                        np.subtract(means[run], means, out=apart)
+                        np.maximum(means[run], means, out=larger)
                         for k, fuzzy in enumerate(self.fuzziness):
                             # A difference of up to one unit for each topic is none.
-                            least = np.maximum(fuzzy * larger - size, size + 0.5)
-                            better[cell, s, k, run] += (apart >= least).sum(axis=-1)
+                            np.subtract(np.multiply(larger, fuzzy, out=least), size, out=least)
+                            np.maximum(least, size + 0.5, out=least)
+                            better[cell, s, k, run] += np.count_nonzero(apart >= least, axis=-1)
         first, second = np.triu_indices(n_runs, 1)
         return {
             "first_better": Sum(better[..., first, second]),

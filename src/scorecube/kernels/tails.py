@@ -88,18 +88,21 @@ def widest(
         found[pair] = largest_of_lane.max()
 
 
-def largest(statistics: Float64Array2, ranks: Int64Array1) -> Float64Array2:
+def largest(statistics: Float64Array2, ranks: Int64Array1, room: Float64Array2) -> Float64Array2:
     """Return the K-th largest statistic of each pair: float64 (rank, pair).
 
     NumPy partitions for one rank at a time with vector instructions.
 
     statistics: float64 (pair, trial).
     ranks: int64 (rank,): K, from 1.
+    room: As `statistics`, overwritten.
     """
-    found, top = np.empty((len(ranks), len(statistics))), statistics
+    found, top = np.empty((len(ranks), len(statistics))), room
+    np.copyto(room, statistics)
     for level in np.argsort(-ranks):  # the largest K first: few values are left for the others
         place = top.shape[1] - ranks[level]
-        top = np.partition(top, place, axis=1)[:, place:]
+        top.partition(place, axis=1)
+        top = top[:, place:]
         found[level] = top[:, 0]
     return found
 

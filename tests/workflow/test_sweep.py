@@ -134,6 +134,8 @@ def test_results_of_several_collections_are_one_table(cubes: Cubes) -> None:
     assert list(expected["collection"].unique()) == list("abc")
     swept = sc.table(tree.match("*/tukey"), "power")
     pd.testing.assert_frame_equal(swept, expected, check_dtype=False)
+    nested = xr.DataTree.from_dict({"a": tree["a/tukey"].ds, "a/b": tree["b/tukey"].ds})
+    assert list(sc.table(nested, "power")["collection"].unique()) == ["a", "a/b"]
 
 
 def test_collections_that_are_compared_are_one_task(cubes: Cubes) -> None:

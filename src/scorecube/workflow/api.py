@@ -177,7 +177,8 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     """
     if isinstance(result, xr.DataTree):
         kind = rf"(?<=.)/({'|'.join(registry.names())})(-\d+)?$"  # of a sweep
-        parts = {re.sub(kind, "", k.path).strip("/"): k.to_dataset() for k in result.leaves}
+        held = [node for node in result.subtree if node.data_vars]
+        parts = {re.sub(kind, "", k.path).strip("/"): k.to_dataset() for k in held}
     elif _is_of_several(result):
         parts = {str(k): result.sel(collection=k, drop=True) for k in result.collection.values}
     else:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from scorecube.analyses.resampling import MaxT as MaxT
     from scorecube.analyses.resampling import Randomisation as Randomisation
     from scorecube.analyses.resampling import Tukey as Tukey
+    from scorecube.analyses.stability import Stability as Stability
     from scorecube.analyses.swap import Swap as Swap
     from scorecube.analyses.teams import Teams as Teams
-    from scorecube.analyses.two_samples import Stability as Stability
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
     from scorecube.collection.selection import standardise as standardise

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from scorecube.analyses.table import Table
@@ -32,7 +32,7 @@ correlations: the way to them, and back."""
 
 def limits(
     estimate: FloatArray,
-    replicates: FloatArray,
+    replicates: ArrayLike,
     scale: Scale = "plain",
     confidence: float = CONFIDENCE,
 ) -> tuple[FloatArray, FloatArray]:
@@ -44,12 +44,13 @@ def limits(
     """
     from scipy.special import stdtrit
 
-    n_groups, (there, back) = len(replicates), LINKS[scale]
+    without = np.asarray(replicates, float)
+    n_groups, (there, back) = len(without), LINKS[scale]
     if n_groups < 2:
         return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         centre = there(np.asarray(estimate, float))
-        values = there(np.asarray(replicates, float))
+        values = there(without)
         # One group after the other: numpy adds in another order where the other axes are short.
         mean = np.add.accumulate(values)[-1] / n_groups
         variance = (n_groups - 1) / n_groups * np.add.accumulate((values - mean) ** 2)[-1]

@@ -32,9 +32,9 @@ leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
 board leaderboard:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
-swap swap:Swap swap voorhees2002 sakai2005 sakai2007
+swap swap:Swap swap_curves voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
-stability two_samples:Stability two_samples buckley2000
+stability stability:Stability stability buckley2000
     Stability method: how often does a topic sample contradict most samples?
 bootstrap resampling:Bootstrap pairs sakai2006
     Bootstrap test of all pairs of runs, with the estimated required difference.

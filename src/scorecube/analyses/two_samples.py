@@ -1,26 +1,26 @@
-"""Two samples of topics in each trial, the sums of scores over them, and the stability method.
+"""Two samples of topics in each trial, of the swap and the stability method, and sums over them.
 
-References: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information
-retrieval metrics"; Buckley and Voorhees 2000, "Evaluating evaluation measure stability".
+Reference: Sakai 2005, "The effect of topic sampling in sensitivity comparisons of information
+retrieval metrics".
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import check_pairs, pair_labels, pair_positions
-from scorecube.analyses.protocol import Analysis, Part, Sum, Totals
+from scorecube.analyses.pairs import check_pairs
+from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
-from scorecube.collection.schema import label_array, read_variables
+from scorecube.collection.schema import label_array
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
@@ -32,6 +32,9 @@ LOG_UNITS = 2.0**32
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
 """Of sums that are held together, so that they stay in the second-level cache, and their trials."""
 ALL_RUNS = slice(None)
+SAMPLINGS = {kind.name.lower(): int(kind) for kind in Sampling}
+Draw = Callable[..., FloatArray]
+"""Of trials low .. high-1: how often samples draw each unit, float64 (half, trial, unit)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,59 +69,10 @@ class TwoSamples(Analysis):
                 several = tuple(distinct(value))
                 object.__setattr__(self, name, several[0] if len(several) == 1 else several)
 
-    def by_sampling(self) -> dict[str, Self]:
-        """Return records of one sampling each, by the ending of the names of their parts."""
-        if isinstance(self.sampling, str):
-            return {"": self}
-        size: Any = HALF if self.size is None else self.size
-        return {f"_{way}": replace(self, sampling=way, size=size) for way in self.sampling}
-
-    @abstractmethod
-    def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        """Return the parts of a block of a record of one sampling."""
-
-    @abstractmethod
-    def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
-        """Return the result of a record of one sampling."""
-
-    def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        return {
-            name + ending: part
-            for ending, one in self.by_sampling().items()
-            for name, part in one.block_of(table, start, stop).items()
-        }
-
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        results = []
-        for ending, one in self.by_sampling().items():
-            whole, *left_out = (
-                {name.removesuffix(ending): of[name] for name in of if name.endswith(ending)}
-                for of in (totals, *totals.left_out)
-            )
-            results.append(one.result_of(table, Totals(whole, left_out)))
-        return self.joined(results) if len(results) > 1 else results[0]
-
-    def joined(self, results: list[xr.Dataset]) -> xr.Dataset:
-        """Return results, or samples, of all samplings along a dim of their own."""
-        along = xr.Variable(names.SAMPLING, label_array(self.sampling))
-        joined = xr.concat(
-            [result.drop_attrs(deep=False) for result in results],
-            along,
-            data_vars="all",
-            coords="minimal",
-            compat="override",
-            join="outer",
-            fill_value={"count": 0, "swaps": 0},
-        )
-        first = (names.METRIC, names.GAIN, names.SAMPLING)
-        joined = joined.transpose(*first, ..., missing_dims="ignore")
-        attrs = {name: of for name, of in results[0].attrs.items() if name != names.SAMPLING}
-        return joined.assign_attrs(attrs)
-
     @property
-    def kind(self) -> int:
-        """Number of the sampling of a record of one."""
-        return int(Sampling[str(self.sampling).upper()])
+    def samplings(self) -> tuple[str, ...]:
+        """One or several samplings."""
+        return self.sampling if isinstance(self.sampling, tuple) else (self.sampling,)
 
     def n_drawn(self, table: Table) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
@@ -129,7 +83,7 @@ class TwoSamples(Analysis):
         else:
             sizes: Any = self.size if isinstance(self.size, tuple) else (self.size,)
             drawn = [max(1, round(size / table.in_bag)) for size in sizes]
-        return [max(1, size * table.sizes.size // n) if n else size for size in drawn]
+        return [max(1, size * table.sizes.size // n) for size in drawn]
 
     def sizes(self, table: Table) -> list[int]:
         """Return the topics, or groups of topics, in a sample of each size."""
@@ -138,11 +92,11 @@ class TwoSamples(Analysis):
     def notes(self, table: Table) -> list[str]:
         check_pairs(table, self.name)
         n, largest = table.sizes.size, self.n_drawn(table)[-1]
-        for one in self.by_sampling().values():
-            needed = largest * (2 if one.sampling == "disjoint" else 1)
-            if one.sampling != "replacement" and needed > n:
+        for sampling in self.samplings:
+            needed = largest * (2 if sampling == "disjoint" else 1)
+            if sampling != "replacement" and needed > n:
                 raise BadPlan(
-                    f"{one.sampling} samples of {largest} topics need {needed} topics, but there "
+                    f"{sampling} samples of {largest} topics need {needed} topics, but there "
                     f"are only {n}; use {option('size', n * largest // needed)} or less",
                     option="size",
                 )
@@ -154,22 +108,20 @@ class TwoSamples(Analysis):
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
         return notes
 
-    def chunks(self, table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of trials that are computed together; results do not depend on them."""
-        held = 16 * max(table.scores.shape[1:])
-        step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
-        for low in range(start, stop, step):
-            yield low, min(low + step, stop)
-
-    def counts(self, table: Table, size: int, low: int, high: int, pair: Any = None) -> FloatArray:
-        """Return how often samples of some trials draw each unit, float64 (half, trial, unit)."""
-        key = table.key(Purpose.SWAP_TOPICS if pair is None else Purpose.SWAP_PAIRS)
-        return topic_counts(key, self.kind, table.sizes.size, size, low, high, pair or 0)
+    def ways(self, table: Table, purpose: Purpose) -> Iterator[tuple[tuple[int, int], int, Draw]]:
+        """Yield the place (sampling, size), the units in a sample, and a function that draws."""
+        key, n_units = table.key(purpose), table.sizes.size
+        for i, sampling in enumerate(self.samplings):
+            for j, size in enumerate(self.n_drawn(table)):
+                yield (i, j), size, partial(topic_counts, key, SAMPLINGS[sampling], n_units, size)
 
     def sums(
         self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
     ) -> FloatArray:
-        """Return sums over samples, (run, half, trial), in grid units: summary times size."""
+        """Return sums over samples, (run, half, trial), in grid units: summary times size.
+
+        counts: float64 (half, trial, unit): how often a sample draws each unit.
+        """
         drawn = counts.reshape(-1, counts.shape[-1]).T
         if self.summary == "mean":
             sums = table.units[cell][runs] @ drawn
@@ -178,14 +130,32 @@ class TwoSamples(Analysis):
             sums = table.grids[cell].to_units(means) * size
         return np.asarray(sums.reshape(-1, *counts.shape[:2]))
 
+    def coords(self, table: Table) -> dict[str, Any]:
+        """Return the labels of the dims sampling and size."""
+        return {names.SAMPLING: label_array(self.samplings), names.SIZE: self.sizes(table)}
+
+    def of_one(self, dataset: xr.Dataset) -> xr.Dataset:
+        """Return a dataset along samplings; that of a single one has it as an attribute."""
+        if isinstance(self.sampling, tuple):
+            return dataset
+        return dataset.isel(sampling=0, drop=True).assign_attrs(sampling=self.sampling)
+
     def drawn(self, table: Table) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
-        key, size = table.key(Purpose.SWAP_TOPICS), self.n_drawn(table)[-1]
-        dims, samples = (names.TRIAL, names.HALF, names.DRAW), list[xr.Dataset]()
-        for one in self.by_sampling().values():
-            positions = topic_samples(key, one.kind, table.sizes.size, size, 0, table.trials)
-            samples.append(xr.Dataset({names.TOPIC_SAMPLE: (dims, positions)}))
-        return self.joined(samples) if len(samples) > 1 else samples[0]
+        key, n, size = table.key(Purpose.SWAP_TOPICS), table.sizes.size, self.n_drawn(table)[-1]
+        kinds = [SAMPLINGS[sampling] for sampling in self.samplings]
+        positions = [topic_samples(key, kind, n, size, 0, table.trials) for kind in kinds]
+        dims = (names.SAMPLING, names.TRIAL, names.HALF, names.DRAW)
+        coords = {names.SAMPLING: label_array(self.samplings)}
+        return self.of_one(xr.Dataset({names.TOPIC_SAMPLE: (dims, np.stack(positions))}, coords))
+
+
+def chunks(table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of trials that are computed together; results do not depend on them."""
+    held = 16 * max(table.scores.shape[1:])
+    step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
+    for low in range(start, stop, step):
+        yield low, min(low + step, stop)
 
 
 def summaries(kind: str, scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:
@@ -208,88 +178,3 @@ def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArra
     ahead = np.minimum(np.cumsum(drawn[order], axis=0).astype(np.int64), len(weights))
     shares = np.diff(worst[ahead], axis=0, prepend=0.0)
     return np.asarray((shares * scores[order][:, np.newaxis]).sum(axis=0))
-
-
-VARIABLES = read_variables("""
-    [metric gain size fuzziness pair]
-    first_better | count/i | trials | topic samples on which the pair's first run is better
-    second_better | count/i | trials | topic samples on which the pair's second run is better
-    equal | count/i | trials | topic samples on which both are equal within the fuzziness
-    [metric gain size fuzziness]
-    error_rate | share | 1 | share of comparisons that contradict the majority of their pair
-    ties | share | 1 | share of comparisons that are equal within the fuzziness
-""")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stability(TwoSamples):
-    """Stability method: how often does a topic sample contradict most samples?
-
-    The topic sample of a trial is the first sample of the swap method with the same seed. The error
-    rate is the share of comparisons that contradict the majority of their pair, `ties` the share of
-    those that are equal within the fuzziness.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> cube, method = simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement")
-    >>> result = analyse(cube, method, trials=100, seed=1)
-    >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0)
-    >>> int(orders.to_array().sum())
-    100
-    """
-
-    name: ClassVar[str] = "stability"
-    examples: ClassVar[tuple[str, ...]] = ("--size 25 --trials 1000 --seed 1",)
-
-    fuzziness: tuple[float, ...] = option_field(
-        (0.05,),
-        "Means that differ by less than this share of the larger are equal.",
-        minimum=0,
-        below=1,
-    )
-
-    def block_of(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        sizes, (n_cells, n_runs, _) = self.n_drawn(table), table.scores.shape
-        better = np.zeros((n_cells, len(sizes), len(self.fuzziness), n_runs, n_runs), np.int64)
-        for s, size in enumerate(sizes):
-            for low, high in self.chunks(table, start, stop):
-                counts = self.counts(table, size, low, high)[:1]
-                for cell, grid in enumerate(table.grids):
-                    means = self.sums(table, cell, counts, size)[:, 0]
-                    means += grid.low / grid.unit * size
-                    apart, larger, least = np.empty((3, *means.shape))
-                    for run in range(n_runs):
-                        np.subtract(means[run], means, out=apart)
-                        np.maximum(means[run], means, out=larger)
-                        for k, fuzzy in enumerate(self.fuzziness):
-                            # A difference of up to one unit for each topic is none.
-                            np.subtract(np.multiply(larger, fuzzy, out=least), size, out=least)
-                            np.maximum(least, size + 0.5, out=least)
-                            better[cell, s, k, run] += np.count_nonzero(apart >= least, axis=-1)
-        first, second = np.triu_indices(n_runs, 1)
-        return {
-            "first_better": Sum(better[..., first, second]),
-            "second_better": Sum(better[..., second, first]),
-        }
-
-    def result_of(self, table: Table, totals: Totals) -> xr.Dataset:
-        first, second = totals["first_better"], totals["second_better"]
-        equal = table.trials - first - second
-        n_comparisons = table.trials * first.shape[-1]
-        values = {
-            "first_better": first,
-            "second_better": second,
-            "equal": equal,
-            "error_rate": np.minimum(first, second).sum(axis=-1) / n_comparisons,
-            "ties": equal.sum(axis=-1) / n_comparisons,
-        }
-        coords = {
-            names.SIZE: np.array(self.sizes(table)),
-            names.FUZZINESS: np.array(self.fuzziness),
-            names.RUN: label_array(table.runs),
-            **pair_labels(table.runs, pair_positions(len(table.runs))),
-        }
-        attrs = {"sampling": self.sampling, "summary": self.summary}
-        return table.dataset(VARIABLES, values, coords, attrs)

@@ -60,7 +60,7 @@ def required_differences(
     return Required(fitted, isotonic, suffix, _crossing(fitted, isotonic, accepted))
 
 
-def share_beyond(count: IntArray, widths: FloatArray) -> FloatArray:
+def share_beyond(count: IntArray, widths: FloatArray | IntArray) -> FloatArray:
     """Return the share of comparisons with at least a difference, spread evenly within bins.
 
     count: int64 (..., bin).

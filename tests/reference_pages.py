@@ -112,7 +112,7 @@ def option_table(kind: type) -> list[dict[str, str]]:
     return [
         {
             "argument": declared.name,
-            "flag": declared.flag if declared.help else "",
+            "flag": declared.flags[0] if declared.help else "",
             "values": declared.expected.removeprefix("one of "),
             "default": {True: "yes", False: "no"}[declared.default]
             if isinstance(declared.default, bool)

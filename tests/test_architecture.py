@@ -85,7 +85,7 @@ ALSO_ALLOWED = {
     ("kernels/jit.py", "os"),
     ("kernels/jit.py", "pathlib.Path"),
     ("kernels/jit.py", "shutil"),
-    ("analyses/options.py", "pathlib.Path"),
+    ("analyses/shared_options.py", "pathlib.Path"),
 }
 NO_FILES = {"statistics", "kernels", "metrics", "collection", "design", "analyses", "testing"}
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""
@@ -100,7 +100,7 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 4_373, "cli": 1_759, "execute": 752, "ingest": 2_876, "report": 4_121, "statistics": 766, "storage": 1_603, "workflow": 1_786,
+    "analyses": 4_350, "cli": 1_758, "execute": 751, "ingest": 2_876, "report": 4_121, "statistics": 766, "storage": 1_603, "workflow": 1_782,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

@@ -50,8 +50,7 @@ TEAM: Final = "team"  # team of a run (along run); where teams are left out, a d
 SYSTEM: Final = "system"  # system whose repetition a run is, as a model with a seed (along run)
 TOPIC_GROUP: Final = "topic_group"  # group of a topic, such as a conversation (along topic)
 LEFT_OUT: Final = "dropped_topics"
-ABOUT_TOPICS: Final = (LEFT_OUT,)
-"""Attributes of cubes and results: sentences on which topics are used."""
+"""Attribute of cubes and results: sentences on which topics are used."""
 WORDS: Final = "words"
 """Attribute of cubes and results: what users call runs, topics, collections and repetitions."""
 USUAL_WORDS: Final = (RUN, TOPIC, COLLECTION, "repetition")

@@ -88,7 +88,7 @@ OF_CHOICES = (1, None, True, "none of them", ("none of them",), {"t"}, b"t")
 
 def wrong_values(option: Option) -> Iterator[Any]:
     """Yield values that an option refuses: of another type, and just outside of its limits."""
-    kind, _, single, listed, optional = option.shape
+    kind, single, listed, optional = option.kind, option.single, option.listed, option.optional
     if option.choices:
         yield from OF_CHOICES
         return
@@ -110,7 +110,7 @@ def test_other_values_are_refused(name: str, option: Option) -> None:
             registry.load(name)(**{option.name: value})
         assert caught.value.option in (option.name, None)
         assert "\n" not in str(caught.value)
-    single = option.shape.single
+    single = option.single
     for limit in (option.minimum, option.maximum):
         if limit is not None:
             registry.load(name)(**{option.name: limit if single else (limit,)})

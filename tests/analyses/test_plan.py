@@ -23,7 +23,7 @@ def cube() -> xr.Dataset:
 
 
 def plan(cube: xr.Dataset, swap: Swap = BASE, **changes: Any) -> Plan:
-    return make_plan(cube, swap, **{"trials": 30, "seed": 7, **changes}).plan
+    return make_plan(cube, swap, **{"trials": 30, "seed": 7, **changes})
 
 
 def test_equal_plans_have_equal_digests_and_more_trials_the_same_blocks(cube: xr.Dataset) -> None:

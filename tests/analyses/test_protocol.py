@@ -10,7 +10,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.jackknife import limits
-from scorecube.analyses.plan import PreparedPlan, make_plan
+from scorecube.analyses.plan import Plan, make_plan
 from scorecube.analyses.protocol import totals_of
 from scorecube.analyses.table import make_table
 from scorecube.collection.arguments import as_cube
@@ -42,19 +42,19 @@ def subject(name: str) -> xr.Dataset:
     return simulate_cube(n_runs=8, seed=1)
 
 
-def in_blocks(plan: PreparedPlan, cuts: list[int], seed: int, together: int = 1) -> xr.Dataset:
+def in_blocks(plan: Plan, cuts: list[int], seed: int, together: int = 1) -> xr.Dataset:
     """Return the result of blocks between cuts that come in a random order, some of them joined."""
     edges = [0, *cuts, plan.n_units]
     intervals = list(pairwise(edges))
-    compute = Compute(plan.plan.analysis, plan.table)
+    compute = Compute(plan.analysis, plan.table)
     blocks = [
         compute(intervals[k]) for k in np.random.default_rng(seed).permutation(len(intervals))
     ]
     combined = Combined(plan.declared, plan.n_units)
     for low in range(0, len(blocks), together):
         combined.add(combine(blocks[low : low + together]))
-    totals = totals_of(plan.plan.analysis, plan.table, combined.arrays)
-    return plan.plan.analysis.result(plan.table, totals)
+    totals = totals_of(plan.analysis, plan.table, combined.arrays)
+    return plan.analysis.result(plan.table, totals)
 
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "team01-run1"}], ids=["", "baseline"])

@@ -92,7 +92,7 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
             kills += not done
             now = plan(path, name).recorded()
             assert recorded <= now, "blocks that were recorded are gone"
-            between += not done and 0 < now < plan(path, name).prepared.n_units
+            between += not done and 0 < now < plan(path, name).plan.n_units
             recorded = now
         result = stored(path, analysis)
         assert_same(result, undisturbed)

@@ -13,22 +13,29 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.options import SHARED
 from scorecube.analyses.protocol import Analysis, Part, block_parts
+from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import STREAM_VERSION
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """All that determines a result: equal plans have equal results, bit for bit."""
+    """All that determines a result: plans of equal digests have equal results, bit for bit.
+
+    cube: Scores that are analysed; `table` is computed from them.
+    warnings: What is to be said of the result, one sentence each.
+    """
 
     analysis: Analysis
+    cube: xr.Dataset
+    table: Any
     trials: int
     seed: int
     cube_digest: str
+    warnings: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -54,31 +61,21 @@ class Plan:
             del record["trials"]
         return digest_of(record)
 
-
-@dataclass(frozen=True, eq=False)
-class PreparedPlan:
-    """A plan with what its blocks and its result are computed from, from `make_plan`."""
-
-    plan: Plan
-    cube: xr.Dataset
-    table: Any
-    warnings: tuple[str, ...] = ()
-
     @property
     def n_units(self) -> int:
         """Number of units: trials, or pairs of runs."""
-        return self.plan.analysis.n_units(self.table)
+        return self.analysis.n_units(self.table)
 
     @cached_property
     def declared(self) -> dict[str, Part]:
         """The parts of an empty block: shapes and dtypes of all blocks."""
-        return block_parts(self.plan.analysis, self.table, 0, 0)
+        return block_parts(self.analysis, self.table, 0, 0)
 
 
 def make_plan(
     cube: xr.Dataset, analysis: Analysis, *, trials: int | None = None, seed: int = 1
-) -> PreparedPlan:
-    """Check options against a cube and return the prepared plan.
+) -> Plan:
+    """Check options against a cube and return the plan.
 
     trials: None for the default of the analysis.
     Raises BadPlan: Options that are impossible for the cube, or out of range.
@@ -91,10 +88,9 @@ def make_plan(
     if not analysis.resamples:
         trials, seed = 1, 0
     table = replace(analysis.table(cube), trials=trials, seed=seed)
-    about_topics = [str(cube.attrs[key]) for key in names.ABOUT_TOPICS if key in cube.attrs]
-    warnings = [*about_topics, *analysis.notes(table)]
-    plan = Plan(analysis, trials, seed, cube_digest(cube))
-    return PreparedPlan(plan, cube, table, tuple(warnings))
+    about_topics = [cube.attrs[names.LEFT_OUT]] if names.LEFT_OUT in cube.attrs else []
+    warnings = (*about_topics, *analysis.notes(table))
+    return Plan(analysis, cube, table, trials, seed, cube_digest(cube), warnings)
 
 
 def check_analysis(analysis: Any) -> Analysis:

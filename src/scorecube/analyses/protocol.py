@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from scorecube import names
 from scorecube.analyses.options import options_of
 from scorecube.analyses.table import make_table
-from scorecube.analyses.units import units_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
@@ -117,13 +115,6 @@ class Analysis(ABC):
     def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
         raise BadPlan(f"{self.name} draws nothing: there are no samples")
-
-    def samples(self, cube: xr.Dataset, seed: int, trials: int) -> xr.Dataset:
-        """Return what is drawn for a seed, and the unit of each topic: itself, its group or bag."""
-        table = replace(self.table(cube), trials=trials, seed=seed)
-        self.notes(table)
-        unit, _ = units_of(cube, [])
-        return self.drawn(table).assign(unit_of_topic=(names.TOPIC, unit), topic=cube[names.TOPIC])
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import SELECTION, SHARED, options_of
+from scorecube.analyses.options import options_of
+from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
 from scorecube.cli.terminal import echo_results, notify, track_progress
 from scorecube.errors import ScorecubeError, counted
@@ -33,7 +34,7 @@ def analysis_command(name: str) -> Callable[..., None]:
     if kind.resamples:
         shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
     if any(option.flag == "--topics" for option in options.values()):  # numbers of topics
-        shared["topics"] = replace(shared["topics"], flags=("--only-topics",))
+        shared["topics"] = replace(shared["topics"], flag="--only-topics")
 
     def command(
         context: Context, study: StudyPath, top: Top = None, preset: As = None, **values: Any
@@ -73,7 +74,7 @@ def run_analysis(
         **{key: values[key] for key in SELECTION},
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
-    print_notes({subject(task): task.prepared.warnings for task in pending})
+    print_notes({subject(task): task.plan.warnings for task in pending})
     if values["dry_run"]:
         for task in pending:
             trials = f"{counted(task.plan.trials, 'trial')}, " if analysis.resamples else ""
@@ -119,7 +120,7 @@ def run_task(task: Task, executor: Executor) -> xr.Dataset:
     """Run one task with progress and return its result."""
     name, unit = subject(task), task.plan.analysis.unit
     if recorded := task.recorded():
-        rest = task.prepared.n_units - recorded
+        rest = task.plan.n_units - recorded
         notify(f"{name}: {recorded:,} {unit} are recorded already; {rest:,} to go")
     with track_progress(f"{name}: {task.plan.analysis.name}", unit) as progress:
         return task.run(executor, progress=progress)

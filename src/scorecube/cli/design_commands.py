@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 from typer import Context
 
-from scorecube.analyses.options import SHARED, Option
+from scorecube.analyses.options import Option
+from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.options import As, File, Form, Text, argument, flag, with_options, with_preset
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, option
@@ -31,22 +32,18 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 """Shared options that select scores of a study; one run has a variance, too."""
 
 
-def _numbers(name: str, text: str, default: float | None = None) -> Option:
-    return Option(text, name=name, default=default, type=float | tuple[float, ...] | None)
-
-
-def _counts(name: str, text: str, default: int | None = None) -> Option:
-    return Option(text, name=name, default=default, type=int | tuple[int, ...] | None)
-
-
+ALPHA = "Significance level; 1 - confidence level of intervals."
+BETA = "Probability of a type II error; power is 1 - beta."
+FLOATS: Any = float | tuple[float, ...] | None
+COUNTS: Any = int | tuple[int, ...] | None
 NUMBERS = (
-    _numbers("variance", "Variances of scores, separated by commas."),
-    _numbers("min_diff", "Difference in mean score to detect; 0.1 by default."),
-    _numbers("width", "Widest confidence interval (--method ci); 0.1 by default."),
-    _counts("topics", "Numbers of topics, e.g. 25,50,100; 10 to 200 by default."),
-    _counts("systems", "Number of systems to compare (ANOVA).", 10),
-    _numbers("alpha", "Significance level; 1 - confidence level of intervals.", 0.05),
-    _numbers("beta", "Probability of a type II error; power is 1 - beta.", 0.2),
+    Option("Variances of scores, separated by commas.", name="variance", type=FLOATS),
+    Option("Difference in mean score to detect; 0.1 by default.", name="min_diff", type=FLOATS),
+    Option("Widest confidence interval (--method ci); 0.1 by default.", name="width", type=FLOATS),
+    Option("Numbers of topics, e.g. 25,50,100; 10 to 200 by default.", name="topics", type=COUNTS),
+    Option("Number of systems to compare (ANOVA).", name="systems", type=COUNTS, default=10),
+    Option(ALPHA, name="alpha", type=FLOATS, default=0.05),
+    Option(BETA, name="beta", type=FLOATS, default=0.2),
 )
 """Options of numbers, each one or several."""
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses.options import SELECTION, SHARED, Option
+from scorecube.analyses.options import Option
 from scorecube.analyses.presets import Paper, preset_of
+from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
@@ -55,7 +56,7 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
         default = option.default
     if option.scalar is int:
         settings |= {"min": option.minimum, "metavar": "N"}
-    declared = typer.Option(*(option.flags or (option.flag,)), **settings)
+    declared = typer.Option(*option.flags, **settings)
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 
@@ -75,7 +76,7 @@ def value_of(option: Option, parsed: Any) -> Any:
         if not option.choices:
             raise
         wrong = str(error).partition(": ")[2]
-        raise typer.BadParameter(wrong, param_hint=option.flag) from None
+        raise typer.BadParameter(wrong, param_hint=option.flags[0]) from None
 
 
 def with_options(

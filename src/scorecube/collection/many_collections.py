@@ -56,23 +56,24 @@ def join_collections(
     metrics = common_labels(cubes, names.METRIC, notes, COLLECTIONS)
     settings = common_settings(cubes, notes, COLLECTIONS)
     parts: dict[str, xr.Dataset] = {}
-    about: dict[str, str] = {}
+    about: list[str] = []
     for name, cube in cubes.items():
         chosen = with_labels(
             cube[[names.SCORE, *({names.TOPIC_GROUP} & {*cube.coords})]],
             {names.METRIC: metrics, names.GAIN: settings[name], names.RUN: runs},
         )
         parts[name] = part = select(chosen, missing=missing)
-        for key in {*names.ABOUT_TOPICS} & {*part.attrs}:
-            about[key] = f"{about.get(key, '')} {name}: {part.attrs[key]}".strip()
+        if names.LEFT_OUT in part.attrs:
+            about.append(f"{name}: {part.attrs[names.LEFT_OUT]}")
     _check_directions(parts, metrics)
     first = next(iter(cubes.values())).attrs
-    words = {key: first[key] for key in [names.WORDS] if key in first}
+    attrs = {names.WORDS: first[names.WORDS]} if names.WORDS in first else {}
+    attrs |= {names.LEFT_OUT: " ".join(about)} if about else {}
     gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
     joined = xr.Dataset(
         {names.SCORE: _joined([part[names.SCORE] for part in parts.values()])},
         _coords(parts) | {names.GAIN: label_array(gains)},
-        {**words, NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics), **about},
+        {**attrs, NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics)},
     )
     return schema.annotate(joined, schema.CUBE)
 

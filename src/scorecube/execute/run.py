@@ -23,7 +23,7 @@ import xarray as xr
 from threadpoolctl import ThreadpoolController
 
 from scorecube import names
-from scorecube.analyses.plan import PreparedPlan
+from scorecube.analyses.plan import Plan
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts, totals_of
 from scorecube.execute.executor import (
     CALLING_THREAD,
@@ -146,7 +146,7 @@ def combine(blocks: Sequence[Block]) -> Block:
 
 
 def run(
-    prepared: PreparedPlan,
+    plan: Plan,
     executor: Executor = CALLING_THREAD,
     *,
     blocks: BlockStore | None = None,
@@ -159,15 +159,14 @@ def run(
     block_units: Units (trials, or pairs of runs) per block; None to choose by timing the first.
     progress: Called with (units done, units in total), before the first block and after each.
     """
-    plan, table = prepared.plan, prepared.table
-    compute = Compute(plan.analysis, table)
-    combined = Combined(prepared.declared, prepared.n_units, progress)
-    needed = prepared.cube.nbytes * 2 + sum(array.nbytes for array in combined.arrays.values())
+    compute = Compute(plan.analysis, plan.table)
+    combined = Combined(plan.declared, plan.n_units, progress)
+    needed = plan.cube.nbytes * 2 + sum(array.nbytes for array in combined.arrays.values())
     if needed > (there := min(_memory_limits()) // executor.processes):
         raise MemoryError(f"at least {needed / 1e9:,.1f} of {there / 1e9:,.1f} GB are needed")
     if blocks is not None:
-        for interval, arrays in blocks.valid_blocks(prepared.declared, prepared.n_units):
-            parts = {name: type(prepared.declared[name])(array) for name, array in arrays.items()}
+        for interval, arrays in blocks.valid_blocks(plan.declared, plan.n_units):
+            parts = {name: type(plan.declared[name])(array) for name, array in arrays.items()}
             combined.add(Block((interval,), parts))
             combined.done.append(interval)
     combined.note()
@@ -185,9 +184,9 @@ def run(
             block_units = blocks.length(block_units) if blocks and combined.n_left else block_units
         if pending := combined.gaps(block_units):
             _compute(compute, combined, pending, executor, blocks)
-    totals = totals_of(plan.analysis, table, combined.arrays)
-    result = plan.analysis.result(table, totals)
-    result.attrs |= provenance(prepared)
+    totals = totals_of(plan.analysis, plan.table, combined.arrays)
+    result = plan.analysis.result(plan.table, totals)
+    result.attrs |= provenance(plan)
     return result
 
 
@@ -254,17 +253,17 @@ def _compute(
     run_items(client, there, pending, on_block, workers=executor.workers, name=name)
 
 
-def provenance(prepared: PreparedPlan) -> dict[str, Any]:
+def provenance(plan: Plan) -> dict[str, Any]:
     """Return the attributes of a result: plan, digest, seed, versions, warnings, time."""
-    plan, attrs = prepared.plan, prepared.cube.attrs
+    attrs = plan.cube.attrs
     return {
         "analysis": plan.analysis.name,
         "plan": json.dumps(plan.record(), sort_keys=True),
         "digest": plan.digest,
         "seed": str(plan.seed),
         "versions": json.dumps(own_versions()),
-        "warnings": list(prepared.warnings),
-        **{key: attrs[key] for key in (*names.ABOUT_TOPICS, names.WORDS) if key in attrs},
+        "warnings": list(plan.warnings),
+        **{key: attrs[key] for key in (names.LEFT_OUT, names.WORDS) if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
 

@@ -77,7 +77,7 @@ class ImportOptions:
         (),
         "Least and greatest score that there can be of metrics, such as f1=0,100; of several "
         "between semicolons.",
-        flags=("--range",),
+        flag="--range",
     )
 
 

@@ -13,11 +13,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import registry
-from scorecube.analyses.options import SHARED
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
-from scorecube.analyses.units import cubes_of
+from scorecube.analyses.shared_options import SHARED
+from scorecube.analyses.units import cubes_of, units_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.judgement_sets import judgement_sets
@@ -106,10 +106,10 @@ def analyse(
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
         whole = as_cube(one).compute()
         chosen = select(whole, gains=gains) if gains and whole.sizes[names.GAIN] > 1 else whole
-        prepared = make_plan(chosen, record, trials=trials, seed=seed)
-        for warning in prepared.warnings:
+        plan = make_plan(chosen, record, trials=trials, seed=seed)
+        for warning in plan.warnings:
             LOGGER.warning(warning)
-        result = run(prepared, executor, block_units=block_units, progress=progress)
+        result = run(plan, executor, block_units=block_units, progress=progress)
         return result.assign_attrs({} if preset is None else {PRESET: preset.split()[0]})
 
     if analysis.n_collections == ANY_NUMBER:
@@ -228,8 +228,10 @@ def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1)
     >>> dict(samples(simulate_cube(n_runs=2), Swap(size=20), trials=10)["topic_sample"].sizes)
     {'trial': 10, 'half': 2, 'draw': 20}
     """
-    check_analysis(analysis)
-    return analysis.samples(as_cube(cube).compute(), seed, trials)
+    plan = make_plan(as_cube(cube).compute(), analysis, trials=trials, seed=seed)
+    unit, _ = units_of(plan.cube, [])
+    drawn = analysis.drawn(plan.table)
+    return drawn.assign(unit_of_topic=(names.TOPIC, unit), topic=plan.cube[names.TOPIC])
 
 
 def figure(

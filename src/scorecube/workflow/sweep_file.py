@@ -34,9 +34,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import SELECTION, SHARED, Option, options_of
+from scorecube.analyses.options import Option, options_of
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
+from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
 from scorecube.ingest.files import expand
 from scorecube.ingest.options import EVALUATE, IMPORT

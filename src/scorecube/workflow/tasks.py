@@ -10,7 +10,7 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses.plan import Plan, PreparedPlan, check_analysis, make_plan
+from scorecube.analyses.plan import Plan, check_analysis, make_plan
 from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
@@ -44,15 +44,10 @@ class Task:
     """
 
     collection: Collection
-    prepared: PreparedPlan
+    plan: Plan
     versions: Mapping[str, str]
     request: str = ""
     preset: str | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """Plan to compute."""
-        return self.prepared.plan
 
     def stored(self) -> xr.Dataset | None:
         """Return the stored result, or None."""
@@ -65,7 +60,7 @@ class Task:
     def recorded(self) -> int:
         """Return the number of the plan's units (trials, or pairs of runs) in recorded blocks."""
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        chosen = select_disjoint(blocks.intervals(), self.prepared.n_units)
+        chosen = select_disjoint(blocks.intervals(), self.plan.n_units)
         return sum(stop - start for start, stop in chosen)
 
     def run(
@@ -80,9 +75,7 @@ class Task:
         Raises BadStudy: Scores were replaced since they were read.
         """
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
-        result = run(
-            self.prepared, executor, blocks=blocks, block_units=block_units, progress=progress
-        )
+        result = run(self.plan, executor, blocks=blocks, block_units=block_units, progress=progress)
         result.attrs["collection"] = self.collection.name
         asked = {REQUEST: self.request, PRESET: self.preset}
         result.attrs |= {name: text for name, text in asked.items() if text}
@@ -154,9 +147,9 @@ def plan_in_study(
             if record.uses_rankings:
                 cube = with_rankings(cube, study[group[0]].rankings)
         with _naming(group[0]):
-            prepared = make_plan(cube, record, trials=trials, seed=seed)
+            plan = make_plan(cube, record, trials=trials, seed=seed)
         versions = {name: read[name][0] for name in group}
-        tasks.append(Task(study[group[0]], prepared, versions, preset=preset))
+        tasks.append(Task(study[group[0]], plan, versions, preset=preset))
     return tasks
 
 

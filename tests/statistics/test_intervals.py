@@ -16,7 +16,6 @@ from scorecube.statistics.intervals import (
     difference_limits,
     estimate,
     guarded_estimate,
-    guarded_estimates,
     mean_limits,
     n_differing,
 )
@@ -82,17 +81,17 @@ def test_groups_have_the_cluster_robust_standard_error() -> None:
 
 
 def test_units_that_differ_are_counted_beside_those_that_are_alike() -> None:
-    """Within a thousandth of the range, as in plain Python, for one and for many."""
-    assert n_differing([0.1 + 0.2, 0.3, 0.5, 0.3], 1.0) == 1
-    assert n_differing([1.0, 2.0, 3.0], 1.0) == 2
-    assert n_differing([0.0, 0.0004, 0.0008, 0.0012], 1.0) == 1
+    """Within a thousandth of the range, as in plain Python, for one and for many, up to 8."""
+    few = [[0.1 + 0.2, 0.3, 0.5, 0.3], [1.0, 2.0, 3.0, 4.0], [0.0, 0.0004, 0.0008, 0.0012]]
+    assert n_differing(np.array(few), 0.001).tolist() == [1, 3, 1]
     for width, n in ((1.0, 12), (100.0, 30), (1.0, 6)):
         rows = width * CHANCE.choice([0.0, 0.0005, 0.001, 0.3], (40, n), p=[0.4, 0.2, 0.2, 0.2])
         counts = [n - max(sum(x <= y <= x + 0.001 * width for y in row) for x in row) for row in rows.tolist()]  # fmt: skip
-        assert [n_differing(row, width) for row in rows] == counts
-        _, found = guarded_estimates(rows, np.ones(n), width, binary=False)
+        assert n_differing(rows, 0.001 * width).tolist() == [min(count, 8) for count in counts]
+        together = Sample(1.0, rows, np.ones(n))
+        found = guarded_estimate([together], width, binary=False)
         guarded = [guarded_estimate([of(row)], width, binary=False) for row in rows]
-        assert found.error == pytest.approx([each.error for each in guarded])
+        assert found.error == pytest.approx([float(each.error) for each in guarded])
 
 
 def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() -> None:

@@ -70,8 +70,8 @@ def means(truth: Truth, number: int, seed: int) -> Values:
         table = make_table(cube)
         for k, sample in enumerate(drawn):
             cell = int(table.cell_of[k, 0])
-            ends, found = table.ranges[cell], [table.samples(x) for x in table.scores[cell]]
-            low, high = np.array([mean_limits(each, ends, 1 - ALPHA) for each in found]).T
+            samples = table.samples(table.scores[cell])
+            low, high = mean_limits(samples, table.ranges[cell], 1 - ALPHA)
             rows.append({"means": covers(low, high, sample.means)})
     return collected(rows)
 

@@ -31,7 +31,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
 from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import corrected_mean, difference_limits, guarded_estimates
+from scorecube.statistics.intervals import corrected_mean, difference_limits, guarded_estimate
 from scorecube.statistics.paired_tests import classical_p_values
 
 Values = dict[str, Any]
@@ -299,11 +299,11 @@ def biases(judged: Judged) -> Values:
     of_runs, of_means = np.full(truth.means.shape, np.nan), np.full((3, len(truth.means)), np.nan)
     for cell in range(len(truth.scores) if judged.is_shared else 0):
         by_run, width = judge.scores[cell] - truth.scores[cell], width_of(truth, cell)
-        mean = by_run.mean(axis=0, keepdims=True)
-        _, estimates = guarded_estimates(mean, truth.sizes, width, binary=False)
+        mean = by_run.mean(axis=0)
+        estimates = guarded_estimate(truth.samples(mean), width, binary=False)
         of_runs[cell] = np.average(by_run, axis=1, weights=truth.sizes)
-        of_means[:1, cell] = np.average(mean, axis=1, weights=truth.sizes)
-        of_means[1:, cell] = np.ravel(difference_limits(estimates, width, jackknife.CONFIDENCE))
+        of_means[0, cell] = np.average(mean, weights=truth.sizes)
+        of_means[1:, cell] = difference_limits(estimates, width, jackknife.CONFIDENCE)
     names = ("run_bias", "bias", "bias_low", "bias_high")
     return dict(zip(names, (of_runs, *of_means), strict=True))
 

@@ -21,7 +21,7 @@ from scorecube.collection.schema import label_array, labels_of, read_variables
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.intervals import estimate, few_differ, logit_limits, mean_limits
+from scorecube.statistics.intervals import mean_limits
 from scorecube.statistics.rank_sets import (
     competition_ranks,
     groups_in_order,
@@ -188,21 +188,12 @@ class Board(Leaderboard):
 
 def mean_rows(table: Table, cell: int, largest: Any, alpha: float) -> dict[str, Any]:
     """Return means of runs with limits, those of leaders by the largest t over runs, (trial,)."""
-    ends, mean = table.ranges[cell], table.means[cell]
-    samples = [table.samples(scores) for scores in table.scores[cell]]
-    limits = np.array([mean_limits(sample, ends, 1 - alpha) for sample in samples])
+    mean, samples, ends = table.means[cell], table.samples(table.scores[cell]), table.ranges[cell]
     leads = competition_ranks(mean if table.higher[cell] else -mean) == 1
-    critical = critical_value(largest, alpha)
-    for run in np.flatnonzero(leads):
-        leader = estimate(samples[run])
-        if ends is None:
-            margin = critical * leader.error
-            limits[run] = leader.mean - margin, leader.mean + margin
-        elif few_differ(samples[run], ends[1] - ends[0]):
-            limits[run] = mean_limits(samples[run], ends, 1 - alpha / len(mean))
-        else:
-            limits[run] = logit_limits(leader.mean, leader.error, critical, ends)
-    return {"mean": mean, "mean_low": limits[:, 0], "mean_high": limits[:, 1], "leads": leads}
+    single = mean_limits(samples, ends, 1 - alpha)
+    simultaneous = mean_limits(samples, ends, 1 - alpha / len(mean), critical_value(largest, alpha))
+    low, high = np.where(leads, simultaneous, single)
+    return {"mean": mean, "mean_low": low, "mean_high": high, "leads": leads}
 
 
 def rank_rows(table: Table, cell: int, family: Family, p: Any, alpha: float) -> dict[str, Any]:
@@ -265,16 +256,17 @@ def collection_values(table: Table, alpha: float) -> dict[str, Any]:
     from scipy.stats import rankdata  # takes long to import
 
     means = np.stack([table.means_in(part) for part in table.strata], axis=1)
-    limits = np.empty((*means.shape, 2))
-    for cell, part, run in np.ndindex(means.shape):
-        sample = table.samples(table.scores[cell, run])[part]
-        limits[cell, part, run] = mean_limits([sample], table.ranges[cell], 1 - alpha)
+    samples = [table.samples(scores) for scores in table.scores]
+    cells = zip(samples, table.ranges, strict=True)
+    limits = np.array(
+        [[mean_limits([of], ends, 1 - alpha) for of in every] for every, ends in cells]
+    )
     weights = np.array([part.weight for part in table.strata])
     ranks = rankdata(np.where(table.higher, -1.0, 1.0)[:, np.newaxis, np.newaxis] * means, axis=-1)
     return {
         "collection_mean": means,
-        "collection_mean_low": limits[..., 0],
-        "collection_mean_high": limits[..., 1],
+        "collection_mean_low": limits[:, :, 0],
+        "collection_mean_high": limits[:, :, 1],
         "mean_rank": np.average(ranks, axis=1, weights=weights),
         "weight": weights,
     }

@@ -23,7 +23,7 @@ from scorecube.collection.schema import LARGEST_SCORE, label_array, read_variabl
 from scorecube.errors import BadName, BadPlan, counted
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import Estimate, difference_limits, guarded_estimates
+from scorecube.statistics.intervals import Estimate, difference_limits, estimate, guarded_estimate
 from scorecube.statistics.paired_tests import adjusted, classical_p_values, welch_p_values
 
 RunPairs = tuple[Int32Array1, Int32Array1]
@@ -263,7 +263,7 @@ def binary_notes(table: Table) -> list[str]:
 def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
     """Return mean differences with standard errors, (cell, pair): plain, and with pseudo-units."""
     plain, guarded = np.zeros((2, 2, len(table.scores), len(pairs[0])))
-    (part,), step = table.strata, max(1, AT_ONCE // table.sizes.size)
+    step = max(1, AT_ONCE // table.sizes.size)
     for cell, scores in enumerate(table.scores):
         mean, width, binary = table.means[cell], width_of(table, cell), bool(table.binary[cell])
         least = EQUAL * scale_of(table, cell)
@@ -271,15 +271,11 @@ def differences(table: Table, pairs: RunPairs) -> tuple[Estimate, Estimate]:
             place = slice(low, low + step)
             first, second = pairs[0][place], pairs[1][place]
             z = scores[first] - scores[second]
-            (_, error, _), padded = guarded_estimates(
-                z, table.sizes, width, binary=binary, in_bag=part.in_bag
-            )
-            # An error is at most sqrt(2) times the range of the differences.
-            still = error <= 2 * least
-            still[still] = np.ptp(z[still], axis=1) <= least
-            plain[:, cell, place] = mean[first] - mean[second], np.where(still, 0.0, error)
-            still &= padded.error == error
-            guarded[:, cell, place] = padded.mean, np.where(still, 0.0, padded.error)
+            samples, still = table.samples(z), np.ptp(z, axis=1) <= least
+            padded = guarded_estimate(samples, width, binary=binary)
+            error = np.where(still, 0.0, estimate(samples).error)
+            plain[:, cell, place] = mean[first] - mean[second], error
+            guarded[:, cell, place] = padded.mean, error if width is None else padded.error
         for means, _ in (plain, guarded):
             means[cell][np.abs(means[cell]) <= least] = 0.0
     guarded[1][(guarded == 0.0).all(axis=0)] = np.nan

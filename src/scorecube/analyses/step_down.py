@@ -25,7 +25,7 @@ from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.kernels.maxima import ROUNDING, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
-from scorecube.statistics.intervals import FEW, few_differ
+from scorecube.statistics.intervals import FEW, few_differ, n_differing
 from scorecube.statistics.paired_tests import adjusted
 
 MODERATION = 4.0
@@ -115,23 +115,12 @@ def observe(
             spread = squares - moved * moved / n
             spread[spread <= ROUNDING * squares] = 0.0
             variance[place] += part.weight**2 / (n * (n - 1)) * spread
-            n_varied[place] += varying_units(z)
+            n_varied[place] += n_differing(z, 1.0)
     varied = (n_varied >= FEW) & (variance > 0)
     added = MODERATION * float(np.median(variance[varied])) if varied.any() else 0.0
     added = added if every is None else every.added
     freedom = fewest_units(table) - 1
     return Family(first, second, totals, difference, variance, varied, added, freedom)
-
-
-def varying_units(z: FloatArray) -> IntArray:
-    """Return how many units of (pair, unit) differ from most by more than 1, at most 8: (pair,)."""
-    ordered, n = np.sort(z, axis=1), z.shape[1]
-    counts = np.full(len(z), FEW)
-    for varied in reversed(range(min(FEW, n))):
-        alike = n - varied  # units with the same difference, which follow each other
-        same = ordered[:, alike - 1 :] - ordered[:, : varied + 1] <= 1.0
-        counts[same.any(axis=1)] = varied
-    return counts
 
 
 def single_p_values(t: FloatArray, freedom: float) -> FloatArray:
@@ -217,8 +206,7 @@ def varied_runs(table: Table, cell: int) -> Any:
     ends = table.ranges[cell]
     if ends is None:
         return np.ptp(table.scores[cell], axis=1) > 0
-    width = ends[1] - ends[0]
-    return np.array([not few_differ(table.samples(x), width) for x in table.scores[cell]])
+    return ~few_differ(table.samples(table.scores[cell]), ends[1] - ends[0])
 
 
 def critical_value(largest: FloatArray, alpha: float) -> float:

@@ -153,9 +153,9 @@ class Table:
         return np.asarray((self.scores[..., part.units] * sizes).sum(axis=-1) / sizes.sum())
 
     def samples(self, scores: FloatArray) -> list[Sample]:
-        """Return scores or differences, (unit,), by collection: sums, sizes, weight."""
+        """Return scores or differences, (..., unit), by collection: sums, sizes, weight."""
         sums, sizes = scores * self.sizes, self.sizes
-        return [Sample(weight, sums[at], sizes[at], bag) for _, weight, at, bag in self.strata]
+        return [Sample(weight, sums[..., at], sizes[at], bag) for _, weight, at, bag in self.strata]
 
     @cached_property
     def values(self) -> FloatArray:

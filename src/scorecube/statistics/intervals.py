@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from scorecube.statistics.grid import EQUAL
 
@@ -26,7 +26,7 @@ samples, in .70 with a share of 1e-9."""
 
 
 class Sample(NamedTuple):
-    """Units of one collection: its weight, the sum of scores and the number of topics of each unit.
+    """Units of one collection: its weight, sums of scores (..., unit), topics of each (unit,).
 
     in_bag: Topics, or groups of topics, of a unit that is a bag of them; 1 of others.
     """
@@ -38,132 +38,116 @@ class Sample(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A mean, its standard error and the degrees of freedom of that; of many pairs (pair,)."""
+    """Means, their standard errors and the degrees of freedom of those, (...)."""
 
     mean: Any
     error: Any
-    freedom: float
+    freedom: Any
 
-    def t(self, confidence: float) -> float:
+    def t(self, confidence: float) -> Any:
         """Return the two-sided quantile of Student's t."""
         from scipy.special import stdtrit
 
-        return float(stdtrit(self.freedom, (1 + confidence) / 2))
+        return stdtrit(self.freedom, (1 + confidence) / 2)
 
 
-def estimate(
-    samples: Sequence[Sample], pseudo: Range | None = None, number: float = 1.0
-) -> Estimate:
-    """Return the weighted mean over collections, one sample each, of means over topics.
+def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any = 1.0) -> Estimate:
+    """Return the weighted means over collections, one sample each, of means over topics.
 
     Standard errors are linearised (Cochran 1977, section 6.3); degrees of freedom are units - 1 of
     one collection, and Satterthwaite's of several.
 
     pseudo: Scores of `number` further topics, or groups of mean size, in each collection; they add
         no degrees of freedom.
+    number: float64 (...), or one for all.
     """
-    mean, variances, freedoms = 0.0, [], []
+    means, variances, freedoms = [], [], []
     whole = sum(sample.weight for sample in samples)
     for weight, sums, sizes, in_bag in samples:
-        freedoms.append(len(sums) - 1.0)
-        counts = np.ones(len(sums))
+        freedoms.append(len(sizes) - 1.0)
+        counts = np.ones_like(sums)
         if pseudo is not None:
             size = sizes.mean() / in_bag  # bags are none of the topics: what was not seen is one
-            sums = np.append(sums, np.multiply(pseudo, size))
-            sizes, counts = np.append(sizes, [size, size]), np.append(counts, [number, number])
-        n_units, n_topics = counts.sum(), (counts * sizes).sum()
-        mean_of_topics = (counts * sums).sum() / n_topics
-        squares = (counts * (sums - mean_of_topics * sizes) ** 2).sum()
+            ends, numbers = np.multiply(pseudo, size), np.expand_dims(number, -1)
+            two = (*sums.shape[:-1], 2)
+            sums = np.concatenate([sums, np.broadcast_to(ends, two)], axis=-1)
+            counts = np.concatenate([counts, np.broadcast_to(numbers, two)], axis=-1)
+            sizes = np.append(sizes, [size, size])
+        n_units, n_topics = counts.sum(axis=-1), (counts * sizes).sum(axis=-1)
+        mean = np.asarray((counts * sums).sum(axis=-1) / n_topics)
+        squares = (counts * (sums - mean[..., np.newaxis] * sizes) ** 2).sum(axis=-1)
         share = weight / whole
-        mean += share * mean_of_topics
+        means.append(share * mean)
         error = np.sqrt(n_units / (n_units - 1) * squares) / n_topics
-        variances.append(float(share * error) ** 2)
-    total, freedom = sum(variances), min(freedoms)
-    if len(samples) > 1 and total > 0:
-        freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
-    return Estimate(float(mean), total**0.5, freedom)
+        variances.append((share * error) ** 2)
+    total, freedom = np.asarray(sum(variances)), np.asarray(min(freedoms))
+    if len(samples) > 1:
+        parts = sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+        freedom = np.divide(total**2, parts, out=np.full(total.shape, freedom), where=total > 0)
+    return Estimate(sum(means), np.sqrt(total), freedom)
 
 
-def n_differing(scores: ArrayLike, width: float) -> int:
-    """Return how many units have another score than most, within .001 of a width."""
-    ordered = np.sort(np.asarray(scores, float))
-    stops = np.searchsorted(ordered, ordered + ALIKE * width, side="right")
-    return int(len(ordered) - (stops - np.arange(len(ordered))).max())
+def n_differing(scores: FloatArray, apart: float) -> Any:
+    """Return how many units (..., unit) differ from most by more than `apart`, at most 8: (...)."""
+    ordered, n = np.sort(scores, axis=-1), scores.shape[-1]
+    counts = np.full(scores.shape[:-1], FEW)
+    for differing in reversed(range(min(FEW, n))):
+        # As many units as are left are alike, which follow each other.
+        least, most = ordered[..., : differing + 1], ordered[..., n - 1 - differing :]
+        counts[(most <= least + apart).any(axis=-1)] = differing
+    return counts
 
 
-def few_differ(samples: Sequence[Sample], width: float) -> bool:
-    """Return whether fewer than 8 units of all collections differ from most of their collection."""
-    return sum(n_differing(sums / sizes, width) for _, sums, sizes, _ in samples) < FEW
+def few_differ(samples: Sequence[Sample], width: float) -> Any:
+    """Return whether fewer than 8 units differ from most of their collection, (...)."""
+    return sum(n_differing(sums / sizes, ALIKE * width) for _, sums, sizes, _ in samples) < FEW
 
 
 def mean_limits(
-    samples: Sequence[Sample], ends: Range | None, confidence: float
-) -> tuple[float, float]:
-    """Return limits of a mean over infinitely many topics of each collection.
+    samples: Sequence[Sample], ends: Range | None, confidence: float, critical: float | None = None
+) -> tuple[Any, Any]:
+    """Return limits of means over infinitely many topics of each collection, (...).
 
     Bounded scores: t on the logit scale if at least 8 units have another score than most, else t
     after adding two pseudo-units at the ends of the range; at another confidence than .95, as many
     more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
 
     ends: Least and greatest score that there can be; None if unknown.
+    critical: In place of the quantile of t, where there are no pseudo-units.
     """
-    found, (low, high) = estimate(samples), ends or (-np.inf, np.inf)
+    mean, error, _ = found = estimate(samples)
     t = found.t(confidence)
-    if ends is not None:
-        if not few_differ(samples, high - low) and low < found.mean < high:
-            return logit_limits(found.mean, found.error, t, ends)
-        found = estimate(samples, ends, (t / found.t(0.95)) ** 2)
-        t = found.t(confidence)
-    return max(found.mean - t * found.error, low), min(found.mean + t * found.error, high)
-
-
-def logit_limits(mean: float, error: float, critical: float, ends: Range) -> tuple[float, float]:
-    """Return the limits of a mean that are as many errors from it on the logit scale."""
-    low, width = ends[0], ends[1] - ends[0]
-    share = (mean - low) / width
-    centre, margin = np.log(share / (1 - share)), critical * error / width / (share * (1 - share))
-    found = 1 / (1 + np.exp([margin - centre, -margin - centre]))
-    return float(low + width * found[0]), float(low + width * found[1])
+    critical = t if critical is None else critical
+    if ends is None:
+        return mean - critical * error, mean + critical * error
+    (low, high), width = ends, ends[1] - ends[0]
+    padded = estimate(samples, ends, (t / found.t(0.95)) ** 2)
+    margin = padded.t(confidence) * padded.error
+    of_few = np.maximum(padded.mean - margin, low), np.minimum(padded.mean + margin, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (mean - low) / width
+        centre, margin = (
+            np.log(share / (1 - share)),
+            critical * error / width / (share * (1 - share)),
+        )
+        of_many = (low + width / (1 + np.exp(sign * margin - centre)) for sign in (1, -1))
+    few = few_differ(samples, width) | (mean <= low) | (mean >= high)
+    least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
+    return least, most
 
 
 def guarded_estimate(samples: Sequence[Sample], width: float | None, *, binary: bool) -> Estimate:
-    """Return the mean of differences, with pseudo-units at both ends where needed.
+    """Return the means of differences, with pseudo-units at both ends where needed, (...).
 
     They stand at plus and minus the width of the range, if known, where fewer than 8 units have
     another difference than most, and for scores of 0 and 1 always: without them a gate passes a
     model that lost exactly the margin in up to 60 % of trials with few differing items.
     """
-    if width is None or not (binary or few_differ(samples, width)):
-        return estimate(samples)
-    return estimate(samples, (-width, width))
-
-
-def guarded_estimates(
-    differences: FloatArray,
-    sizes: FloatArray,
-    width: float | None,
-    *,
-    binary: bool,
-    in_bag: float = 1.0,
-) -> tuple[Estimate, Estimate]:
-    """Return plain estimates and those of `guarded_estimate`, of many pairs in one collection.
-
-    differences: float64 (pair, unit): mean over the topics of a unit.
-    """
-    n_units, moments = len(sizes), _means_and_errors(differences, sizes)
-    plain = Estimate(*moments, n_units - 1.0)
+    plain = estimate(samples)
     if width is None:
-        return plain, plain
-    few: Any = np.full(len(differences), True)
-    if not binary and n_units >= FEW:  # few differ where all but 7 units are alike
-        ordered = np.sort(differences, axis=1)
-        few = (ordered[:, n_units - FEW :] <= ordered[:, :FEW] + ALIKE * width).any(axis=1)
-    padded = np.pad(differences[few], [(0, 0), (0, 2)])
-    padded[:, n_units:] = -width, width
-    added = [sizes.mean() / in_bag] * 2
-    mean, error = (moment.copy() for moment in moments)
-    mean[few], error[few] = _means_and_errors(padded, np.append(sizes, added))
-    return plain, Estimate(mean, error, n_units - 1.0)
+        return plain
+    few, padded = binary | few_differ(samples, width), estimate(samples, (-width, width))
+    return Estimate(*(np.where(few, *of) for of in zip(padded, plain, strict=True)))
 
 
 def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:
@@ -208,7 +192,7 @@ def corrected_mean(
         slope = float((from_mean * (truth - truth.mean())).sum()) / spread
         of_judge = slope**2 * float(every.var(ddof=1)) / len(every)
         of_slope = away**2 / spread
-    few = ends is not None and n_differing(truth, width) < FEW
+    few = ends is not None and n_differing(truth, ALIKE * width) < FEW
     # Pseudo-topics are residuals where the judge's score is its mean: they do not change lambda.
     rest = Sample(1.0, truth - slope * from_mean, np.ones(m))
     found = estimate([rest], ends if few else None)
@@ -218,12 +202,3 @@ def corrected_mean(
     error = np.sqrt(residual * (1 / n_rest + of_slope) + of_judge)
     half = float(stdtrit(m - 2, (1 + confidence) / 2) * error)
     return mean, max(mean - half, low), min(mean + half, high)
-
-
-def _means_and_errors(scores: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means over topics and their standard errors, float64 (pair,) each."""
-    n_units, n_topics = len(sizes), sizes.sum()
-    mean = (scores * sizes).sum(axis=1) / n_topics
-    residuals = (scores - mean[:, np.newaxis]) * sizes
-    error = np.sqrt(n_units / (n_units - 1) * (residuals**2).sum(axis=1)) / n_topics
-    return mean, error

@@ -149,7 +149,8 @@ class Swap(TwoSamples):
         values |= swap_curves.differences(table, curve, left_out, chosen, widths)
         values |= swap_curves.shares(curve, left_out, chosen)
         values |= self.of_samples(table, totals)
-        relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
         values |= {"relative_difference": relative, "open_bin": is_open & (chosen == n_bins - 1)}
         edges = swap_curves.lower_edges(np.arange(n_bins), widths[table.cell_of, np.newaxis])
         coords = self.coords(table) | {

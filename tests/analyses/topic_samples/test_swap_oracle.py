@@ -214,7 +214,7 @@ def own_samples(swap: Swap, cube: xr.Dataset, trials: int, seed: int) -> dict[An
     purpose = int(Purpose.SWAP_PAIRS)
     return {
         pair: [
-            plain_samples(Sampling(swap.kind), n_topics, size, t, seed, purpose, k)
+            plain_samples(Sampling[str(swap.sampling).upper()], n_topics, size, t, seed, purpose, k)
             for t in range(trials)
         ]
         for k, pair in enumerate(pairs)

@@ -112,6 +112,28 @@ def test_the_leader_has_the_limits_of_the_largest_t_over_runs() -> None:
     assert result["leads"].values.ravel().tolist() == [run == leader for run in range(7)]
 
 
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_board_of_ranks_and_limits_do_not_depend_on_the_scale(declared: bool) -> None:
+    """Where a range is declared, and where there is none."""
+    scores = {"code": scores_of("code"), "web": scores_of("web")}
+
+    def of(scale: float, analysis: Any) -> xr.Dataset:
+        ends = {"score_low": ("metric", [0.0]), "score_high": ("metric", [scale])}
+        cubes = {
+            name: sc.cube_from_scores({"M": pd.DataFrame(x * scale)}).assign_coords(
+                ends if declared else {}
+            )
+            for name, x in scores.items()
+        }
+        return sc.analyse(cubes, analysis, trials=99, seed=1)
+
+    small, large = (of(scale, sc.Board(standardise="rank")) for scale in (2**-10, 2**10))
+    xr.testing.assert_allclose(small.drop_attrs(), large.drop_attrs())
+    small, large = (of(scale, sc.Board()) for scale in (2**-10, 1.0))
+    for name in ("mean", "mean_low", "mean_high"):
+        np.testing.assert_allclose(small[name] * 2**10, large[name], atol=1e-6)
+
+
 def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:
     scores = scores_of("web")
     scores[0] = [1.0] * 25 + [0.5]

@@ -52,6 +52,11 @@ def test_estimates_of_a_series_keep_their_labels_and_correlation_counts() -> Non
     assert sets_of(equal) == [(1, 2), (1, 2), (3, 3)]
 
 
+def test_an_error_that_all_estimates_share_changes_no_set() -> None:
+    estimates, errors = np.linspace(1, 3, 10), np.diag(np.full(10, 0.04))
+    xr.testing.assert_equal(sc.rank_sets(estimates, errors + 0.5), sc.rank_sets(estimates, errors))
+
+
 @pytest.mark.parametrize(
     ("estimates", "covariance"),
     [

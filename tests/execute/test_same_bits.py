@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from scorecube import Swap
+from scorecube import Bootstrap, Randomisation, Swap, Tukey
 from scorecube.analyses.plan import cube_digest
 from scorecube.collection.selection import select
 from scorecube.testing import simulate_cube
-from scorecube.workflow.api import analyse, cube_from_scores
+from scorecube.workflow.api import analyse, cube_from_scores, samples
 from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:
@@ -144,11 +144,12 @@ def test_two_runs_at_once_on_one_cluster_do_not_mix(client: Client, cube: xr.Dat
     assert_same(inner[0], expected[2])
 
 
-@pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: str(swap.sampling))
-def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, swap: Swap) -> None:
-    longer = swap.samples(cube, 3, 300)
+@pytest.mark.parametrize("analysis", [*SWAPS, Bootstrap(), Randomisation(), Tukey()], ids=str)
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, analysis: Any) -> None:
+    longer = samples(cube, analysis, trials=300)
     for trials in (1, 99, 300):
-        xr.testing.assert_identical(swap.samples(cube, 3, trials), longer.isel(trial=slice(trials)))
+        shorter = samples(cube, analysis, trials=trials)
+        xr.testing.assert_identical(shorter, longer.isel(trial=slice(trials)))
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,12 @@ def test_first_misses_are_of_the_estimate_of_all_topics() -> None:
     assert np.isfinite(first.isel(topic_step=slice(1, None))).any()
 
 
+@pytest.mark.parametrize("options", [{"leave": (5,)}, {"topic_sizes": (51,)}])
+def test_more_than_there_are_cannot_be_left_out(cube: xr.Dataset, options: Any) -> None:
+    with pytest.raises(BadPlan):
+        sc.analyse(cube, Teams(**options), trials=1)
+
+
 def test_a_cube_without_its_rankings_is_refused(cube: xr.Dataset) -> None:
     with pytest.raises(BadPlan, match="evaluate the runs again with replace=True"):
         sc.analyse(simulate_cube(n_runs=4), Teams(), trials=2)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scorecube import analyses
-from scorecube.workflow.api import analyse, cube_from_scores, import_scores
+from scorecube.workflow.api import analyse, cube_from_scores, import_scores, samples
 from tests.oracles.agreement import (
     FAMILIES,
     Table,
@@ -71,10 +71,9 @@ def test_the_enumeration_of_all_signs_equals_scipy_and_the_oracle() -> None:
 
 
 def drawn_by(test: Any, cube: xr.Dataset, seed: int, trials: int) -> Any:
-    (samples,) = (
-        of for name, of in test.samples(cube, seed, trials).items() if name != "unit_of_topic"
-    )
-    return samples.values.tolist()
+    drawn = samples(cube, test, trials=trials, seed=seed)
+    (places,) = (of for name, of in drawn.items() if name != "unit_of_topic")
+    return places.values.tolist()
 
 
 @st.composite
@@ -119,6 +118,20 @@ def test_tukey_of_awkward_scores_is_exact(table: Table, trials: int, seed: int) 
     drawn = drawn_by(Tukey(), cube, seed, trials)
     result = analyse(cube, Tukey(), trials=trials, seed=seed, workers=1)
     assert_tukey_agrees(result.isel(metric=0, gain=0), table, drawn)
+
+
+def test_limits_of_tukey_are_the_range_that_5_percent_of_the_trials_reach() -> None:
+    cube = as_cube([[Fraction(k * k % 11, 10) for k in range(n, n + 9)] for n in (0, 2, 5)])
+    result = analyse(cube, Tukey(), trials=90, seed=3).squeeze()
+    scores = cube["score"].values.squeeze()
+    ranges = []
+    for places in drawn_by(Tukey(), cube, 3, 90):
+        means = np.mean([scores[runs, topic] for topic, runs in enumerate(places)], axis=0)
+        ranges.append(np.ptp(means))
+    margin = sorted(ranges)[-5]  # 0.05 of 90, rounded up
+    for end, sign in (("low", -1), ("high", 1)):
+        expected = result["mean_difference"] + sign * margin
+        np.testing.assert_allclose(result[f"difference_{end}"], expected, atol=1e-6)
 
 
 def test_differences_within_rounding_are_no_difference() -> None:

@@ -50,13 +50,6 @@ def test_tiles_of_pairs_are_free_choices(monkeypatch: Any, test: Any, tile: int)
     assert_same(analyse(odd_cube(), test, trials=200, seed=1, workers=1), expected)
 
 
-@pytest.mark.parametrize("test", [Bootstrap(), Randomisation(), Tukey()])
-def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, test: Any) -> None:
-    longer = test.samples(cube, 3, 10_000)
-    for trials in (1, 999, 1000):
-        xr.testing.assert_identical(test.samples(cube, 3, trials), longer.isel(trial=slice(trials)))
-
-
 def odd_cube() -> xr.Dataset:
     """Return scores that have to be rounded, of enough topics and runs for several tiles."""
     scores = np.random.default_rng(3).beta(1, 2, (2, 14, 61))

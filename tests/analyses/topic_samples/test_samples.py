@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,6 +130,9 @@ def test_bags_are_drawn_whole_and_weighted_by_their_topics(sampling: Any) -> Non
     bag = samples["unit_of_topic"].values
     n_topics = np.bincount(bag)
     assert set(n_topics) == {1, 2}
+    words = np.random.Philox(key=np.array([1, 54], np.uint64)).random_raw(1500).tolist()
+    order = sorted(range(1500), key=words.__getitem__)
+    assert all(bag[topic] == place * 1000 // 1500 for place, topic in enumerate(order))
     sums = np.zeros((n_runs, len(n_topics)))
     np.add.at(sums.T, bag, scores.T)
     middle = scores.mean(axis=1, keepdims=True)
@@ -210,6 +214,21 @@ def test_limits_hold_their_estimates_and_are_missing_where_they_say_nothing(
     for name in NAMES:
         assert few[f"{name}_low"].isnull().all()
         assert suffix[f"{name}_low"].isnull().all() == (name != "tau")
+
+
+def test_limits_behind_the_most_sensitive_metric_are_of_all_pairs_of_metrics() -> None:
+    cube = simulate_cube(n_runs=8, metrics=("AP", "P@10", "RR"), seed=4)
+    swap = Swap(confidence=(0.9,))
+    share = sc.analyse(cube, swap, trials=200, seed=1)["share"].squeeze()
+    two = share["metric"].values[np.argsort(-share.values)[:2]]
+    pair, three = (
+        sc.analyse(part, swap, trials=200, seed=1).sel(metric=two[1]).squeeze()
+        for part in (cube.sel(metric=np.isin(cube["metric"], two)), cube)
+    )
+    assert three["share_behind"] == pair["share_behind"] > 0
+    widths = [float(of["share_behind_high"] - of["share_behind_low"]) for of in (three, pair)]
+    ratio = scipy.stats.t.ppf(1 - 0.025 / 3, 9) / scipy.stats.t.ppf(1 - 0.025, 9)
+    assert widths[0] / widths[1] == pytest.approx(ratio)
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), min_size=20, max_size=20))

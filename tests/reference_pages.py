@@ -14,6 +14,7 @@ import scorecube
 from scorecube.analyses import registry
 from scorecube.analyses.options import options_of
 from scorecube.cli import program
+from scorecube.cli.help import option_rows
 from scorecube.cli.program import FURTHER, QUESTIONS
 
 MODULES = [
@@ -79,11 +80,10 @@ def command_page() -> str:
 def command(name: str, made: Any) -> list[str]:
     """Return a heading, the text of a command, and a table of its arguments and options."""
     context = made.context_class(made, info_name=name)
-    records = [each.get_help_record(context) for each in made.get_params(context)]
     rows = [
-        {"option": f"`{record[0]}`", "meaning": record[1]}
-        for record in records
-        if record and not record[0].startswith("--help")
+        {"option": f"`{named}`", "meaning": meaning}
+        for parameter in made.get_params(context)
+        for named, meaning in option_rows(parameter, context)
     ]
     text = inspect.cleandoc(made.help or "").partition("\f")[0].replace("\b\n", "")
     text = EXAMPLE.sub(lambda found: f"```text\n{' '.join(found[1].split())}\n```", text)
@@ -164,7 +164,7 @@ def offered_page(title: str) -> str:
 def _sentence(value: Any) -> str:
     """Return the first sentence of a docstring."""
     first = (inspect.getdoc(value) or "").partition("\n\n")[0]
-    return re.split(r"(?<=[.?;])\s", " ".join(first.split()), maxsplit=1)[0].rstrip(";")
+    return re.split(r"(?<=[.?])\s(?=[A-Z])", " ".join(first.split()), maxsplit=1)[0]
 
 
 def module_page(name: str) -> str:

@@ -12,6 +12,7 @@ from scorecube.cli.options import SCORES
 FIRST = "Options"
 WIDEST, LONGEST = 100, 8
 """Columns of the help at most, and of the kind of value that stands behind a flag."""
+KINDS = {"str": "TEXT", "list[str]": "TEXT", "path": "PATH", "float": "X", "range": "N"}
 
 
 def help_text(command: Any, context: Any) -> str:
@@ -28,25 +29,24 @@ def help_text(command: Any, context: Any) -> str:
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         panel = getattr(parameter, "rich_help_panel", None) or FIRST
-        panels.setdefault(panel, []).extend(_rows(parameter, context))
-    names = [name for rows in panels.values() for name, _ in rows]
-    indent = max(map(len, names)) + 2
+        panels.setdefault(panel, []).extend(option_rows(parameter, context))
+    indent = max(len(name) for rows in panels.values() for name, _ in rows) + 4
+    row = textwrap.TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False)
     for title in sorted(panels, key=[FIRST, SCORES, *panels].index):
         lines += ["", f"{title}:"]
         for name, text in panels[title]:
-            wrapped = textwrap.wrap(text, width - indent - 2, break_long_words=False)
-            lines.append(f"  {name:<{indent}}{wrapped[0]}")
-            lines += [f"  {'':<{indent}}{line}" for line in wrapped[1:]]
+            row.initial_indent = f"  {name}".ljust(indent)
+            lines += row.wrap(text)
     return "\n".join(lines) + "\n"
 
 
-def _rows(parameter: Any, context: Any) -> Iterator[tuple[str, str]]:
+def option_rows(parameter: Any, context: Any) -> Iterator[tuple[str, str]]:
     """Yield the name of a parameter and its text; none for --help itself."""
-    record = parameter.get_help_record(context)
-    if record is None or parameter.name == "help":
+    name, text = parameter.get_help_record(context) or ("", "")
+    if not name or parameter.name == "help":
         return
-    name, text = record
     kind = name.rpartition(" ")[2].strip("<>")
+    kind = KINDS.get(kind, kind)
     name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
     if kind in name or parameter.param_type_name == "argument":
         yield name, text

@@ -44,7 +44,7 @@ single = sc.table(one, "pairs")
 single[["test", "run_a", "run_b", "mean_difference", "p_value"]]
 
 # %% [markdown]
-# Planned in advance, this comparison is significant at the 5 % level. But topics differ more than the two systems do: the
+# Planned in advance, this comparison is significant at the 5% level. But topics differ more than the two systems do: the
 # mean is a sum of wins and losses.
 
 # %%
@@ -60,7 +60,7 @@ difference = scores.loc[model] - scores.loc[baseline]
 # ## The best of many comparisons
 #
 # If 33 models were compared with the baseline, small p-values occur by chance. The step-down max-T test adjusts for all
-# comparisons together; its intervals hold at the same time. The same difference is no longer significant at 5 %: sys1 has
+# comparisons together; its intervals hold at the same time. The same difference is no longer significant at 5%: sys1 has
 # the highest mean of 33 runs, and the highest of 33 means is high partly by chance.
 
 # %%

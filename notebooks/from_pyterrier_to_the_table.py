@@ -75,7 +75,7 @@ cube
 # %% [markdown]
 # ## The table
 #
-# The run that is last by nDCG@20 is the baseline. Daggers mark differences from it that are significant at 5 %, adjusted
+# The run that is last by nDCG@20 is the baseline. Daggers mark differences from it that are significant at 5%, adjusted
 # for all runs (step-down max-T).
 
 # %%

@@ -12,7 +12,7 @@
 # %% [markdown]
 # # A sweep over twenty collections on a cluster
 #
-# Does a finding about metrics hold on one collection or on all? A sweep file names collections and analyses; a profile
+# Does a finding about metrics hold on one collection or on all? A sweep file names collections and analyses; a cluster file
 # names the cluster. The file is the same on a laptop, on SLURM and on Kubernetes, and so are the results, bit by bit.
 #
 # Eleven collections of TREC and, for nine of them, the same scores standardised by topic (std-AB, Sakai 2016): twenty
@@ -109,7 +109,7 @@ print(again)
 # %% [markdown]
 # ## The answer
 #
-# The share of pairs of runs that are significantly different at 5 % (randomised Tukey HSD test), and the correlation of
+# The share of pairs of runs that are significantly different at 5% (randomised Tukey HSD test), and the correlation of
 # rankings by two disjoint samples of 20 topics.
 
 

@@ -28,7 +28,7 @@ dict(cube["score"].sizes)
 # ## Which metric?
 #
 # The swap method (Voorhees and Buckley 2002; Sakai 2005) draws two disjoint samples of 25 topics and counts how often
-# they disagree about two runs. The required difference is the smallest one that the other sample confirms 95 % of the
+# they disagree about two runs. The required difference is the smallest one that the other sample confirms 95% of the
 # time; the share counts the comparisons that reach it. A sensitive metric has a large share.
 
 # %%
@@ -45,11 +45,11 @@ sensitivity[COLUMNS].sort_values("share", ascending=False).round(2)
 sc.figure(swap, size=(7, 4))
 
 # %% [markdown]
-# The limits of the shares are those for other topics and other runs. They are wide: one collection of 50 topics does
+# The limits of the shares are those for other topics and these runs. They are wide: one collection of 50 topics does
 # not settle the order of neighbours in this table.
 #
 # Sensitive is not the same as valid: a metric should first measure what users need. The next table says how far the
-# metrics rank the runs alike (tau, with 95 % limits for as many other topics).
+# metrics rank the runs alike (tau, with 95% limits for as many other topics).
 
 # %%
 correlation = sc.analyse(cube, sc.Correlation())
@@ -62,7 +62,7 @@ tau.sort_values("tau", ascending=False).round(2)
 # ## How many topics?
 #
 # Topic set size design (Sakai 2016): the number of topics that detects a difference of `min_diff` between the best and
-# the worst of ten systems, at the 5 % level with 80 % power. Variances come from the runs of this collection.
+# the worst of ten systems, at the 5% level with 80% power. Variances come from the runs of this collection.
 
 # %%
 variances = sc.variances(cube)

@@ -178,7 +178,7 @@ def page() -> str:
     first = (
         "# Published numbers\n\n"
         "`python -m scorecube.published` prints numbers of papers and other tools beside what this version computes from the same input, and ends with "
-        "status 1 if one is missed. They agree to the digits printed, or within the tolerance that their remark names.\n"
+        "status 1 if one is missed. They agree to the digits printed, or within the tolerance in the remark.\n"
     )
     second = (
         "The rest of the page is computed from data beside the repository. A difference in bold is larger than the rounding of the printed number; "

@@ -186,10 +186,9 @@ def numbers(section: Callable[[], Iterator[float]]) -> list[Number]:
 def markdown(title: str, rows: list[Number]) -> str:
     """Return a section: its source, how many numbers agree, and the table."""
     agree = sum(number.agrees for number in rows)
-    said = "agree to the digits printed, or within the tolerance in the remark."
     head = "| | printed | ours | difference | |\n|---|---|---|---|---|"
     table = [f"| {' | '.join(number.row())} |" for number in rows]
-    return "\n".join([f"## {title}\n", f"{agree} of {len(rows)} {said}\n", head, *table]) + "\n"
+    return "\n".join([f"## {title}\n", f"{agree} of {len(rows)} agree.\n", head, *table]) + "\n"
 
 
 def title_of(section: Callable[[], Iterator[Any]]) -> str:

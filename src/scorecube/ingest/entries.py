@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.judgements import LONG, SPARE, Texts
-from scorecube.errors import BadInput, kind_of
+from scorecube.errors import BadInput, counted, kind_of
 from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
 from scorecube.ingest.tables import label_of
@@ -20,6 +20,8 @@ from scorecube.ingest.tables import label_of
 RANX = "ranx"
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 NEWLINE = 10
+COMMENT = list(b"#<")
+"""First bytes of lines that may be comments."""
 IS_BLANK = np.zeros(256, bool)
 IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
@@ -34,10 +36,9 @@ class Kind(NamedTuple):
     field: str
     forms: str
 
-    def refusal(self, what: str) -> BadInput:
+    def refusal(self, what: str, path: PathLike | None) -> BadInput:
         """Return the error about another form."""
-        text = f"{self.argument}: {what}; expected {self.forms}"
-        return BadInput(text, option=self.argument)
+        return BadInput(f"{what}; expected {self.forms}", path, option=self.argument)
 
 
 class Entries(NamedTuple):
@@ -66,56 +67,47 @@ QRELS = Kind(
 )
 
 
-def entries_of(value: Any, kind: Kind, path: str, first: int = 1) -> Entries:
+def entries_of(value: Any, kind: Kind, path: PathLike, first: int = 1) -> Entries:
     """Return the entries of one run, or of judgements, in any form; `first` is its first line."""
-    topics, documents, values, ranks = _columns(value, kind)
+    topics, documents, values, ranks = _columns(value, kind, path)
     lines = range(first, first + len(values))
-    return Entries(
-        [_word(text, "topic", path, line) for text, line in zip(topics, lines, strict=True)],
-        [_word(text, "document", path, line) for text, line in zip(documents, lines, strict=True)],
-        values,
-        ranks,
-        lines,
-    )
+    ids = _words(topics, "topic", path, lines), _words(documents, "document", path, lines)
+    return Entries(*ids, values, ranks, lines)
 
 
-def _word(value: Any, what: str, path: str, line: int) -> bytes:
-    """Return the bytes of a topic or a document (BadInput for one with blanks)."""
-    text = label_of(value)
-    if len(text.split()) != 1:
-        raise BadInput(f"the {what} {text!r} is empty or has blanks; replace them", path, line)
-    refuse_unprintable(text, what, path, line)
-    return text.encode("utf-8", "surrogatepass")
+def _words(values: Iterable[Any], what: str, path: PathLike, lines: Sequence[int]) -> list[bytes]:
+    """Return topics or documents as bytes (BadInput for one that is empty or has blanks)."""
+    texts = list(map(label_of, values))
+    for text, line in zip(texts, lines, strict=True):
+        if len(text.split()) != 1:
+            raise BadInput(f"the {what} {text!r} is empty or has blanks; replace them", path, line)
+    return [text.encode("utf-8", "surrogatepass") for text in texts]
 
 
-def _columns(value: Any, kind: Kind) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+def _columns(value: Any, kind: Kind, path: PathLike) -> tuple[Sequence[Any], ...]:
     """Return topics, documents, values and ranks (none if there are none)."""
     if isinstance(value, pd.DataFrame):
-        places = places_of(map(str, value.columns), kind)
-        if lacking := [role for role, columns in places.items() if len(columns) != 1]:
-            found = f"{len(places[lacking[0]])} columns name the {lacking[0]}"
-            raise kind.refusal(f"{found}; found {', '.join(map(str, value.columns))[:200]}")
-        words = [header_word(str(name)) for name in value.columns]
-        at = [columns[0] for columns in places.values()]
-        ranks = value.iloc[:, words.index("rank")].tolist() if "rank" in words else []
-        topics, documents, values = (value.iloc[:, k].tolist() for k in at)
-        return topics, documents, values, ranks
+        header = list(map(str, value.columns))
+        places = places_of(header, kind)
+        for role, columns in places.items():
+            if len(columns) != 1:
+                text = f"{len(columns)} columns name the {role}; found {', '.join(header)[:200]}"
+                raise kind.refusal(text, path)
+        ranks = [k for k, name in enumerate(header) if header_word(name) == "rank"][:1]
+        cells = [value.iloc[:, k].tolist() for (k,) in places.values()]
+        return (*cells, value.iloc[:, ranks].to_numpy().ravel().tolist())
     if hasattr(value, "to_dict"):  # of ranx
         value = value.to_dict()
-    if isinstance(value, Mapping):
-        if any(not isinstance(part, Mapping) for part in value.values()):
-            raise kind.refusal("another dictionary")
-        rows = [(topic, *item) for topic, part in value.items() for item in part.items()]
-    elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise kind.refusal(f"found {kind_of(value)}")
-    else:
-        names = ("query_id", "doc_id", kind.field)
-        try:
-            rows = [tuple(getattr(item, name) for name in names) for item in value]
-        except AttributeError as error:
-            raise kind.refusal(str(error)) from None
-    topics, documents, values = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
-    return topics, documents, values, []
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise kind.refusal(f"found {kind_of(value)}", path)
+    try:
+        if isinstance(value, Mapping):
+            rows = [(topic, *item) for topic, part in value.items() for item in part.items()]
+        else:
+            rows = [(row.query_id, row.doc_id, getattr(row, kind.field)) for row in value]
+    except AttributeError as error:
+        raise kind.refusal(str(error), path) from None
+    return (*zip(*rows, strict=True), ()) if rows else ((),) * 4
 
 
 def places_of(header: Iterable[str], kind: Kind) -> dict[str, list[int]]:
@@ -142,71 +134,88 @@ def package_of(value: Any) -> str:
     return type(value).__module__.partition(".")[0]
 
 
-def field_lines(path: PathLike, *, may_be_empty: bool = False) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield line numbers and fields between blanks; comments (#, <SYSDESC>) are left out."""
-    content = content_of(path, may_be_empty=may_be_empty)
-    for number, line in enumerate(content.split(b"\n"), 1):
-        fields = line.split()
-        if fields and not fields[0].startswith((b"#", b"<SYSDESC>")):
-            yield number, fields
-
-
 def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     """Return the content of a file of lines (BadInput for one that is no text)."""
     content = read_bytes(path, may_be_empty=may_be_empty)
     return content if b"\n" in content else content.replace(b"\r", b"\n")
 
 
-def split_lines(content: bytes, width: int) -> list[Texts] | None:
-    """Return the fields of lines by column; None unless all have as many fields."""
+def field_lines(content: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield line numbers and fields between blanks; comments (#, <SYSDESC>) are left out."""
+    for number, line in enumerate(content.split(b"\n"), 1):
+        fields = line.split()
+        if fields and not fields[0].startswith((b"#", b"<SYSDESC>")):
+            yield number, fields
+
+
+def read_columns(
+    content: bytes, what: str, line: str, path: PathLike
+) -> tuple[list[Texts], Sequence[int]]:
+    """Return the fields of lines by column, and the numbers of the lines.
+
+    what, line: Kind of file, and the fields of a line, for messages about others (BadInput).
+    """
+    width = len(line.split())
+    if columns := _split_lines(content, width):
+        return columns, range(1, len(columns[0]) + 1)
+    rows = list(field_lines(content))
+    for number, fields in rows:
+        if len(fields) != width:
+            found = counted(len(fields), "column")
+            raise BadInput(f"{found}; a line of a {what} file has {width}: {line}", path, number)
+    if not rows:
+        raise BadInput(f"no line of a {what} file; expected {line}", path)
+    columns = [Texts.of(texts) for texts in zip(*(fields for _, fields in rows), strict=True)]
+    return columns, [number for number, _ in rows]
+
+
+def _split_lines(content: bytes, width: int) -> list[Texts]:
+    """Return the fields of lines by column; none unless all lines have as many, and no comment."""
     text = np.frombuffer(content, np.uint8)
     edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
     starts, stops = edges[0::2], edges[1::2]
     lines = np.flatnonzero(text == NEWLINE)
     n_lines, rest = divmod(len(starts), width)
     if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1):
-        return None
+        return []
     starts, stops = starts.reshape(n_lines, width), stops.reshape(n_lines, width)
     first, last = (np.searchsorted(lines, starts[:, k]) for k in (0, -1))
-    if (first != np.arange(n_lines)).any() or (last != first).any():
-        return None
+    is_comment = np.isin(text[starts[:, 0]], COMMENT)
+    if (first != np.arange(n_lines)).any() or (last != first).any() or is_comment.any():
+        return []
     whole = content + bytes(SPARE)
     return [Texts(whole, starts[:, k].copy(), stops[:, k].copy()) for k in range(width)]
-
-
-def decimals(fields: Texts, what: str, path: PathLike) -> Floats:
-    """Return the numbers in fields, a line each (BadInput for what is none); see `finish`."""
-    longest = int((fields.stops - fields.starts).max())
-    if longest <= LONG:
-        texts = np.stack([fields.words(k) for k in range(-(-longest // 8))], axis=1).view(np.uint8)
-        with suppress(ValueError):
-            values = texts.view(f"S{texts.shape[1]}").ravel().astype(np.float64)
-            # Python reads 1_0, and trec_eval does not.
-            if np.isfinite(values).all() and not (texts == ord("_")).any():
-                return values
-    numbers = range(1, len(fields) + 1)
-    return finish([*fields], what, path, numbers)
 
 
 def numbered_topics(
     topics: Sequence[bytes], path: PathLike, numbers: Sequence[int]
 ) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
     """Return topics in order of first appearance, and the index of each line's topic."""
-    first = dict(zip(reversed(topics), reversed(numbers), strict=True))
-    number_of = {topic: k for k, topic in enumerate(dict.fromkeys(topics))}
-    labels = [label_text(topic, "topic", path, first[topic]) for topic in number_of]
-    return labels, np.fromiter(map(number_of.__getitem__, topics), np.int32, len(topics))
+    texts = Texts.of(topics)
+    is_start = np.append(True, ~texts[1:].equal(texts[:-1]))[: len(texts)]
+    starts = np.flatnonzero(is_start).tolist()
+    first: dict[bytes, int] = {}
+    of = [first.setdefault(texts[k], k) for k in starts]
+    labels = [label_text(topic, "topic", path, numbers[k]) for topic, k in first.items()]
+    _, places = np.unique(of, return_inverse=True)
+    return labels, places.astype(np.int32)[np.cumsum(is_start) - 1]
 
 
-def finish(values: Sequence[Any], what: str, path: PathLike, numbers: Sequence[int]) -> Floats:
+def numbers_in(values: Sequence[Any], what: str, path: PathLike, numbers: Sequence[int]) -> Floats:
     """Return numbers as trec_eval reads them (BadInput for others, NaN, and infinite ranks)."""
-    result = np.empty(len(values))
-    for k, (value, line) in enumerate(zip(values, numbers, strict=True)):
-        number = number_in(value)
+    longest = int((values.stops - values.starts).max()) if isinstance(values, Texts) else LONG + 1
+    if isinstance(values, Texts) and longest <= LONG:
+        texts = np.stack([values.words(k) for k in range(-(-longest // 8))], axis=1).view(np.uint8)
+        with suppress(ValueError):
+            floats = texts.view(f"S{texts.shape[1]}").ravel().astype(np.float64)
+            # Python reads 1_0, and trec_eval does not.
+            if np.isfinite(floats).all() and not (texts == ord("_")).any():
+                return floats
+    result = [number_in(value) for value in values]
+    for value, number, line in zip(values, result, numbers, strict=True):
         if number is None or (what == "rank" and math.isinf(number)):
             raise BadInput(f"{what} {shown(value)!r} is not a number", path, line)
-        result[k] = number
-    return result
+    return np.array(result, np.float64)
 
 
 def number_in(value: Any) -> float | None:

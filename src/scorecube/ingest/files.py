@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
@@ -82,17 +83,19 @@ def _decompressed(content: bytes, path: PathLike) -> bytes:
 
 def read_text(path: PathLike) -> str:
     """Return the text of a file, plain or gzip, with newlines as line ends."""
-    content = read_bytes(path)
-    if b"\r" in content:
-        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text_of(read_bytes(path), path)
+
+
+def text_of(content: bytes, path: PathLike) -> str:
+    """Return the text in the content of a file (BadInput for one that is not in UTF-8)."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
+        line = 1 + len(re.findall(rb"\r\n?|\n", content[: error.start]))
         raise BadInput("not UTF-8; save the file as UTF-8", path, line) from None
     if not text.strip():
         raise BadInput("the file is empty", path)
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def refuse_unprintable(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.collection.judgements import Qrels
-from scorecube.errors import BadInput, counted
+from scorecube.errors import BadInput
 from scorecube.ingest.entries import (
     QRELS,
     Entries,
@@ -25,9 +25,10 @@ from scorecube.ingest.entries import (
     number_in,
     numbered_topics,
     places_of,
+    read_columns,
     shown,
 )
-from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, read_text
+from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, text_of
 from scorecube.ingest.tables import parse_json, read_parquet
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
@@ -56,35 +57,29 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     path = _of_ir_datasets(path)
     if not is_path(path):
         return _qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
-    if dialect == "trec-classes":
-        return _read_lines(path, CLASSES)
     if files := _rel_files(path):
         return _read_rel(files)
-    if Path(path).is_file() and (table := _table_in(path)) is not None:
-        try:
-            return _qrels_of(path, entries_of(table[0], QRELS, str(path), table[1]))
-        except BadInput as error:
-            raise error if error.path else BadInput(str(error), path) from None
-    return _read_lines(path)
+    if is_parquet(path):
+        return _qrels_of(path, entries_of(read_parquet(path), QRELS, path))
+    content = content_of(path)
+    if dialect == "trec-classes":
+        return _read_lines(content, path, CLASSES)
+    if (table := _table_in(content, path)) is not None:
+        return _qrels_of(path, entries_of(table[0], QRELS, path, table[1]))
+    return _read_lines(content, path)
 
 
-def _read_lines(path: PathLike, line: str = "") -> Qrels:
-    """Read a file of lines, plain or gzip."""
-    rows = list(field_lines(path))
-    first = rows[0][1] if rows else []
+def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
+    """Read a file of lines, whose fields are those of the first line by default."""
+    _, first = next(field_lines(content), (0, []))
     if not line:
         graded = len(first) == 4 and shown(first[1]) in GRADES and first[3] in (b"0", b"1")
         line = NTCIR if len(first) == 3 else NTCIR_GRADES if graded else TREC
-    document, level = FIELDS[line]
-    width = len(line.split())
-    for number, fields in rows:
-        if len(fields) != width:
-            found = counted(len(fields), "column")
-            raise BadInput(f"{found}; a line of a qrels file has {width}: {line}", path, number)
-    topics, documents, levels = ([row[k] for _, row in rows] for k in (0, document, level))
-    entries = Entries(topics, documents, levels, (), [number for number, _ in rows])
+    columns, numbers = read_columns(content, "qrels", line, path)
+    topics, documents, levels = (list(columns[k]) for k in (0, *FIELDS[line]))
+    entries = Entries(topics, documents, levels, (), numbers)
     qrels = _qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)
-    return _with_classes(qrels, [fields[1] for _, fields in rows]) if line == CLASSES else qrels
+    return _with_classes(qrels, columns[1]) if line == CLASSES else qrels
 
 
 def _with_classes(qrels: Qrels, labels: Sequence[bytes]) -> Qrels:
@@ -102,29 +97,24 @@ def _qrels_of(path: PathLike, entries: Entries, grades: Mapping[str, float] | No
     topics, documents, levels, _, numbers = entries
     if not topics:
         raise BadInput(f"no line of a qrels file; expected {TREC}", path)
-    values = np.empty(len(topics), np.int16)
-    level_of: dict[Any, int] = {}
-    for k, level in enumerate(levels):
-        if level not in level_of:
-            number = grades.get(shown(level)) if grades else level_in(level)
-            if number is None:
-                kind = "a grade" if grades else f"an integer up to {HIGHEST_LEVEL}"
-                raise BadInput(f"level {shown(level)!r} is not {kind}", path, numbers[k])
-            level_of[level] = int(number)
-        values[k] = level_of[level]
+    read: Any = grades.get if grades else level_in
+    level_of = {level: read(shown(level)) for level in dict.fromkeys(levels)}
+    for level, number in zip(levels, numbers, strict=True):
+        if level_of[level] is None:
+            kind = "a grade" if grades else f"an integer up to {HIGHEST_LEVEL}"
+            raise BadInput(f"level {shown(level)!r} is not {kind}", path, number)
+    values = np.array([level_of[level] for level in levels], np.int16)
     labels, topic_of = numbered_topics(topics, path, numbers)
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    place = np.argsort(order).astype(np.int32)
-    qrels = Qrels(
-        str(path), [labels[k] for k in order], place[topic_of], documents, values, numbers
-    )
+    order = np.argsort(np.array(labels, object))
+    sorted_labels = [labels[k] for k in order]
+    places = np.argsort(order).astype(np.int32)[topic_of]
+    qrels = Qrels(str(path), sorted_labels, places, documents, values, numbers)
     qrels.document_numbers  # noqa: B018 - made once for all runs; this refuses repeated documents
     return qrels
 
 
-def level_in(value: Any) -> float | None:
+def level_in(text: str) -> float | None:
     """Return the relevance level in a field such as 2 or L2; None for other content."""
-    text = shown(value)
     number = number_in(text[1:] if re.fullmatch(r"L[0-9]+", text) else text)
     is_level = number is not None and number.is_integer() and abs(number) <= HIGHEST_LEVEL
     return number if is_level else None
@@ -136,7 +126,7 @@ def _rel_files(path: PathLike) -> list[Path]:
     named = [file for file in files if bare_name(file).endswith(REL)]
     if Path(path).is_dir() and not named:
         raise BadInput("no .rel files in this folder; judgements are one file, or these", path)
-    first = [next(field_lines(file), (0, [b""] * 3))[1] for file in named]
+    first = [next(field_lines(content_of(file)), (0, [b""] * 3))[1] for file in named]
     is_rel = all(len(fields) < 3 or re.fullmatch(rb"L\d{1,3}", fields[1]) for fields in first)
     return named if is_rel else []
 
@@ -144,46 +134,42 @@ def _rel_files(path: PathLike) -> list[Path]:
 def _read_rel(paths: Sequence[Path]) -> Qrels:
     """Read files of one topic: lines of document, level (L0, L1, ...) and perhaps a class."""
     origin: dict[str, Path] = {}
-    parts = []
+    rows: list[tuple[bytes, bytes, bytes, int]] = []
     for path in paths:
         base, folder = bare_name(path).removesuffix(REL), path.absolute().parent.name
         topic = folder if base.startswith(f"{folder}.") else base
         if topic in origin:
             raise BadInput(f"a second file of topic {topic}; the first is {origin[topic]}", path)
         origin[topic] = path
-        rows = list(field_lines(path))
-        for number, fields in rows:
+        part = []
+        for number, fields in field_lines(content_of(path)):
             if not 2 <= len(fields) <= 3 or not re.fullmatch(rb"L\d{1,3}", fields[1]):
                 text = "not a line of a .rel file: a document and a level, L0 to L127"
                 raise BadInput(text, path, number)
-        documents, levels = ([fields[k] for _, fields in rows] for k in (0, 1))
-        topics, numbers = [topic.encode()] * len(rows), [number for number, _ in rows]
-        parts.append(_qrels_of(path, Entries(topics, documents, levels, (), numbers)))
-    parts.sort(key=lambda part: part.topics[0])
-    return Qrels(
-        str(paths[0].parent),
-        [part.topics[0] for part in parts],
-        np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.documents) for part in parts]),
-        [document for part in parts for document in part.documents],
-        np.concatenate([part.levels for part in parts]),
-        [number for part in parts for number in part.numbers],
-    )
+            part.append((topic.encode(), fields[0], fields[1], number))
+        _qrels_of_rows(path, part)  # refuses what is wrong in this file
+        rows += part
+    return _qrels_of_rows(paths[0].parent, rows)
 
 
-def _table_in(path: PathLike) -> tuple[Any, int] | None:
-    """Return the table of a file, such as of BEIR, or its object of JSON, and its first line."""
-    if is_parquet(path):
-        return read_parquet(path), 1
-    header = shown(content_of(path).lstrip().partition(b"\n")[0])
+def _qrels_of_rows(path: PathLike, rows: Sequence[tuple[bytes, bytes, bytes, int]]) -> Qrels:
+    """Return judgements of topic, document, level and line."""
+    topics, documents, levels, numbers = zip(*rows, strict=True) if rows else ([], [], [], [])
+    return _qrels_of(path, Entries(topics, documents, levels, (), numbers))
+
+
+def _table_in(content: bytes, path: PathLike) -> tuple[Any, int] | None:
+    """Return the table in a file, such as of BEIR, or its object of JSON, and its first line."""
+    header = shown(content.lstrip().partition(b"\n")[0])
     if is_json(header):
-        records = [record for _, record in parse_json(read_text(path), path)]
+        records = [record for _, record in parse_json(text_of(content, path), path)]
         is_nested = isinstance(records[0], dict) and isinstance([*records[0].values(), 0][0], dict)
         return records[0] if is_nested else pd.DataFrame(records), 1
     delimiter = "\t" if "\t" in header else ","
     if not all(places_of(header.split(delimiter), QRELS).values()):
         return None
     try:
-        text = io.StringIO(read_text(path))
+        text = io.StringIO(text_of(content, path))
         table = pd.read_csv(text, sep=delimiter, dtype=str, keep_default_na=False)
     except ValueError as error:
         raise BadInput(str(error), path) from None

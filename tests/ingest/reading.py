@@ -1,4 +1,4 @@
-"""Scores that were read, as data frames of runs x topics in the order of the file."""
+"""Scores that were read, as data frames of runs x topics."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Any
 import pandas as pd
 
 from scorecube.ingest.objects import read_objects
-from scorecube.ingest.scores import Reading, cubes_of
+from scorecube.ingest.scores import Part, cubes_of
 from scorecube.ingest.tools import read_collections
 
 Matrices = dict[str, pd.DataFrame]
 
 
-def matrices_of(reading: Reading) -> Matrices:
+def matrices_of(parts: list[Part]) -> Matrices:
     """Return metric -> runs x topics, of the only collection and gain setting."""
-    cubes_of(reading, notify=lambda _: None)  # refuses what makes no cube
-    (array,) = reading.arrays.values()
-    frames = array.squeeze("gain", drop=True).reset_coords(drop=True)
+    (cube,) = cubes_of(parts, notify=lambda _: None).values()
+    scores = cube["score"].squeeze("gain", drop=True).reset_coords(drop=True)
     return {
-        metric: pd.DataFrame(frames.sel(metric=metric).to_pandas()).rename_axis(
+        metric: pd.DataFrame(scores.sel(metric=metric).to_pandas()).rename_axis(
             index=None, columns=None
         )
-        for metric in array["metric"].values.tolist()
+        for metric in cube["metric"].values.tolist()
     }
 
 
@@ -40,4 +39,4 @@ def read_matrix(path: Path, *, header: bool = True) -> pd.DataFrame:
 
 def to_matrices(scores: Any) -> Matrices:
     """Return scores in memory."""
-    return matrices_of(read_objects(scores))
+    return matrices_of([read_objects(scores)])

@@ -355,5 +355,5 @@ def test_matrices_come_back_bit_by_bit(
     path = tmp_path_factory.mktemp("matrix") / "ap.csv"
     (frame if runs_down else frame.T.rename_axis("topic")).to_csv(path)
     found = read_matrix(path)
-    assert (found.index.tolist(), found.columns.tolist()) == (runs, topics)
-    np.testing.assert_array_equal(found.to_numpy(), array)
+    assert found.shape == (len(runs), len(topics))
+    np.testing.assert_array_equal(found.loc[runs, topics].to_numpy(), array)

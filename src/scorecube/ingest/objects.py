@@ -28,9 +28,8 @@ from scorecube.ingest.scores import (
     SCORE,
     Notify,
     Part,
-    Reading,
-    collect,
     cubes_of,
+    matrix_scores,
     only_cube,
     only_measures,
 )
@@ -48,7 +47,7 @@ FORMS = (
 
 def read_objects(
     scores: Any, metric: str | None = None, chosen: Mapping[str, str] | None = None
-) -> Reading:
+) -> Part:
     """Read scores in a form of `cube_from_scores`.
 
     metric: Of a frame with rows for scores, the only metric to read.
@@ -58,51 +57,32 @@ def read_objects(
         array: Any = scores
         if isinstance(scores, xr.Dataset):  # the variable score, or all as metrics
             array = scores[SCORE] if SCORE in scores else scores.to_dataarray(names.METRIC)
-        if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
-            return Reading({"": _with_dims(array)})
         scores = array.reset_coords(drop=True).to_dataframe(SCORE).reset_index()
+        if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
+            return Part(scores if names.METRIC in scores else scores.assign(metric=SCORE), None)
     if isinstance(scores, pd.DataFrame):
-        return collect([read_long(table_of_frame(scores), None, metric, chosen)])
+        return read_long(table_of_frame(scores), None, metric, chosen)
     if chosen:
         raise no_table(chosen, kind_of(scores))
     scores = _of_ranx(scores)
     values = list(scores.values()) if isinstance(scores, Mapping) else []
     if values and all(isinstance(value, pd.DataFrame) for value in values):
-        arrays = {_label(name): _array_of(name, frame) for name, frame in scores.items()}
-        array = xr.concat(arrays.values(), pd.Index(arrays, name=names.METRIC), join="outer")
-        return Reading({"": _with_dims(array)})
+        frames = [_of_matrix(_label(name), frame) for name, frame in scores.items()]
+        return Part(pd.concat(frames, ignore_index=True), None)
     if values and all(isinstance(value, Mapping) for value in values):
-        return collect([scores_of_nested(scores)])
+        return scores_of_nested(scores)
     if values and all(
         isinstance(value, Iterable) and not isinstance(value, str | np.ndarray) for value in values
     ):
-        return collect([_scores_of_records(scores)])
+        return _scores_of_records(scores)
     raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
 
 
-def _with_dims(array: xr.DataArray) -> xr.DataArray:
-    """Return scores with all dims of a cube, labelled with text."""
-    array = array.reset_coords(drop=True)
-    for dim, label in ((names.METRIC, SCORE), (names.GAIN, names.AUTO)):
-        if dim not in array.dims:
-            array = array.expand_dims({dim: [label]})
-    labels = {dim: np.array([*map(str, array[dim].values)], object) for dim in DIMS}
-    return array.transpose(*DIMS).assign_coords(labels).astype(np.float64, copy=False)
-
-
-def _array_of(metric: Any, frame: pd.DataFrame) -> xr.DataArray:
-    """Return a frame of runs x topics, or exchanged if its axes say so, as an array."""
+def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of a frame of runs x topics, or exchanged if its axes say so."""
     down, across = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
-    if down in ROLES["topic"] or across in RUNS:
-        frame = frame.T
-    labels = {"run": [*map(str, frame.index)], "topic": [*map(str, frame.columns)]}
-    for dim, of in labels.items():
-        if not of or len({*of}) < len(of):
-            raise BadInput(f"matrix of {metric}: {f'repeated {dim}s' if of else f'no {dim}'}")
-    try:
-        return xr.DataArray(frame.to_numpy(np.float64, na_value=np.nan), labels, (*labels,))
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"matrix of {metric}: {error}") from None
+    is_exchanged = down in ROLES["topic"] or across in RUNS
+    return matrix_scores(metric, frame.T if is_exchanged else frame, names.RUN, names.TOPIC)
 
 
 def _label(metric: Any) -> str:
@@ -226,8 +206,8 @@ def cube_from_scores(
         scores = {
             metric: pd.DataFrame(values, *axes, copy=False) for metric, values in arrays.items()
         }
-    reading = read_objects(scores, chosen=chosen_columns(columns))
-    cubes = cubes_of(reading, teams=teams, systems=systems, notify=notify)
+    part = read_objects(scores, chosen=chosen_columns(columns))
+    cubes = cubes_of([part], teams=teams, systems=systems, notify=notify)
     for name, cube in cubes.items():
         cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
     return cubes if collections else only_cube(cubes)

@@ -15,7 +15,7 @@ import xarray as xr
 
 from scorecube.errors import BadName, FetchFailed
 from scorecube.ingest.formats import File
-from scorecube.ingest.scores import collect, cubes_of, only_cube
+from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tabular import read_matrix
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
@@ -88,7 +88,7 @@ def fetch(name: str) -> xr.Dataset:
         read_matrix(File.read(path), file.metric)
         for file, path in zip(known.files, paths, strict=True)
     ]
-    return only_cube(cubes_of(collect(parts))).assign_attrs(known.facts)
+    return only_cube(cubes_of(parts)).assign_attrs(known.facts)
 
 
 def fetch_files(name: str) -> list[Path]:

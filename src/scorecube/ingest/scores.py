@@ -18,7 +18,7 @@ from scorecube.collection.teams import listed, teams_of, with_systems, with_topi
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.roles import TAKEN
-from scorecube.ingest.tables import SHOWN, labels_of, numbers_of, refuse
+from scorecube.ingest.tables import labels_of, numbers_of
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -42,14 +42,16 @@ class Part(NamedTuple):
     words: tuple[str, ...] = names.USUAL_WORDS
 
 
-class Reading(NamedTuple):
-    """Scores with the dims `DIMS`, systems of runs and groups of topics, by collection; notes."""
-
-    arrays: dict[str, xr.DataArray]
-    notes: Sequence[str] = ()
-    systems: Mapping[str, dict[str, str]] = {}
-    groups: Mapping[str, dict[str, str]] = {}
-    words: tuple[str, ...] = names.USUAL_WORDS
+def matrix_scores(metric: str, table: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
+    """Return the scores in a table whose rows are runs or topics, and whose columns the others."""
+    return pd.DataFrame(
+        {
+            "metric": metric,
+            down: np.tile(table.index.to_numpy(object), len(table.columns)),
+            across: np.repeat(table.columns.to_numpy(object), len(table)),
+            SCORE: table.to_numpy().T.ravel(),
+        }
+    )
 
 
 def only_measures(
@@ -78,48 +80,81 @@ def only_measures(
     return Part(frame.assign(metric=measures.map(name_of))[kept], path)
 
 
-def collect(parts: Sequence[Part]) -> Reading:
-    """Return the scores of files and objects as one; refuse what is no score, or stands twice."""
-    tidy = [_tidied(part) for part in parts]
+def cubes_of(
+    parts: Sequence[Part],
+    *,
+    teams: Mapping[str, str] | None = None,
+    systems: Mapping[str, str] | None = None,
+    notify: Notify | None = None,
+    path: PathLike | None = None,
+) -> dict[str, xr.Dataset]:
+    """Return the cubes of scores by collection.
+
+    teams, systems: Run -> team, and run -> system whose repetition it is; `path` is their file.
+    Raises BadInput: A cell that is no score, a missing label, a score that stands twice.
+    """
+    warn = notify or LOGGER.warning
+    for line in dict.fromkeys(note for part in parts for note in part.notes):
+        (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
+    lines: list[str] = []
+    cubes = {}
+    for collection, frame in _joined(parts).groupby("collection", sort=False, observed=True):
+        array = _with_scores(_array(frame), str(collection), warn)
+        metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
+        team_of = teams_of(runs, teams, notify=lines.append)
+        systems_of = _labels(frame, names.RUN, names.SYSTEM) | dict(systems or {})
+        groups = _labels(frame, names.TOPIC, names.TOPIC_GROUP)
+        others = [*metrics, *team_of, *systems_of.values(), *groups.values()]
+        for what, labels in (("run", runs), ("topic", topics), ("name", others)):
+            for label in labels:
+                refuse_unprintable(label, what)
+        cube = cube_dataset(array.values, metrics, gains, runs, topics, team_of)
+        cube = with_systems(cube, systems_of, notify=lines.append)
+        if parts[0].words != names.USUAL_WORDS:
+            cube.attrs[names.WORDS] = list(parts[0].words)
+        cubes[str(collection)] = with_topic_groups(cube, groups, notify=lines.append)
+    for line in dict.fromkeys(lines):
+        warn(line if path is None else f"{path}: {line}")
+    return cubes
+
+
+def _joined(parts: Sequence[Part]) -> pd.DataFrame:
+    """Return the scores of all parts; those of repetitions have runs named by run and seed."""
+    tidy = list(map(_tidied, parts))
     frame = tidy[0] if len(tidy) == 1 else pd.concat(tidy)
-    paths = np.repeat(np.arange(len(parts)), list(map(len, tidy)))
     if not len(frame):
-        raise BadInput("no scores in the files", parts[0].path)
-    _refuse_repeated(frame, parts, paths)
+        raise BadInput("no scores", parts[0].path)
+    repeated = np.flatnonzero(frame.duplicated(list(KEYS)))
+    if len(repeated):
+        starts = np.cumsum([0, *map(len, tidy)])
+        at = int(np.searchsorted(starts, repeated[0], "right")) - 1
+        labels = frame.iloc[repeated[0]]
+        text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
+        text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
+        raise _problem(parts[at], int(repeated[0] - starts[at]), text)
     pairs = frame[["run", "seed"]].drop_duplicates()
-    if not pairs["run"].is_unique:  # repetitions: runs are named by run and seed
-        runs, seeds = frame["run"].astype(str), frame["seed"].astype(str)
-        system = frame["system"].astype(str)
+    if not pairs["run"].is_unique:
+        runs, seeds, system = (frame[role].astype(str) for role in ("run", "seed", "system"))
         system = system.where(system != "", runs)
         frame = frame.assign(run=(runs + "#" + seeds).where(seeds != "", runs), system=system)
-    of = {str(k): part for k, part in frame.groupby("collection", sort=False, observed=True)}
-    return Reading(
-        {name: _array(part) for name, part in of.items()},
-        list(dict.fromkeys(note for part in parts for note in part.notes)),
-        {name: _labels(part, names.RUN, names.SYSTEM) for name, part in of.items()},
-        {name: _labels(part, names.TOPIC, names.TOPIC_GROUP) for name, part in of.items()},
-        parts[0].words,
-    )
+    return frame
 
 
 def _tidied(part: Part) -> pd.DataFrame:
-    """Return scores with all labels, as categories; refuse rows without one, or without a score."""
-    frame, texts = part.frame, dict[int, str]()
-    columns: dict[str, Any] = {}
+    """Return scores with all labels, as categories; refuse a missing one, and what is no score."""
+    frame, columns = part.frame, dict[str, Any]()
     for role in LABELS:
         if role not in frame:
             columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([""]))
             continue
         columns[role] = labels_of(frame[role])
-        if role not in MAY_BE_EMPTY:
-            empty = np.flatnonzero(columns[role] == "").tolist()
-            texts |= dict.fromkeys(empty, f"the {role} is missing")
+        if role not in MAY_BE_EMPTY and (empty := columns[role] == "").any():
+            raise _problem(part, int(empty.argmax()), f"the {role} is missing")
     columns[SCORE], wrong = numbers_of(frame[SCORE])
-    for row in wrong.tolist():
-        cell, metric = str(frame[SCORE].iloc[row]).strip(), columns["metric"][row]
+    if len(wrong):
+        cell, metric = str(frame[SCORE].iloc[wrong[0]]).strip(), columns["metric"][wrong[0]]
         text = f"score {cell!r} of {metric} is not a finite number from -1e12 to 1e12"
-        texts.setdefault(row, text)
-    refuse([_problem(part, row, texts[row]) for row in sorted(texts)])
+        raise _problem(part, wrong[0], text)
     return pd.DataFrame(columns, frame.index)
 
 
@@ -131,69 +166,21 @@ def _problem(part: Part, row: int, text: str) -> BadInput:
     return BadInput(text, part.path, line)
 
 
-def _refuse_repeated(frame: pd.DataFrame, parts: Sequence[Part], paths: Any) -> None:
-    """Refuse a second score of a run on a topic."""
-    starts, problems = np.searchsorted(paths, range(len(parts))), []
-    for row in np.flatnonzero(frame.duplicated(list(KEYS))).tolist()[:SHOWN]:
-        labels, part = frame.iloc[row], paths[row]
-        text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
-        text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
-        problems.append(_problem(parts[part], row - int(starts[part]), text))
-    refuse(problems)
-
-
 def _array(frame: pd.DataFrame) -> xr.DataArray:
     """Return the scores of a collection; metrics without a gain setting apply to all."""
-    places, labels = [], {}
-    for dim in DIMS:
-        codes, different = pd.factorize(frame[dim].astype(object))
-        places.append(codes)
-        labels[dim] = list(different)
-    scores = np.full([len(labels[dim]) for dim in DIMS], np.nan)
-    scores[tuple(places)] = frame[SCORE]
-    array = xr.DataArray(scores, labels, DIMS)
-    if "" not in labels[names.GAIN] or len(labels[names.GAIN]) == 1:
-        return array.assign_coords(gain=[label or names.AUTO for label in labels[names.GAIN]])
+    codes, labels = zip(*(pd.factorize(frame[dim]) for dim in DIMS), strict=True)
+    coords = {dim: np.array([*of], object) for dim, of in zip(DIMS, labels, strict=True)}
+    scores = np.full([len(of) for of in coords.values()], np.nan)
+    scores[codes] = frame[SCORE]
+    gains = coords[names.GAIN].tolist()
+    array = xr.DataArray(scores, coords, DIMS)
+    if "" not in gains or len(gains) == 1:
+        return array.assign_coords(gain=[label or names.AUTO for label in gains])
     plain, others = array.sel(gain="", drop=True), array.drop_sel(gain="")
     if (both := plain.notnull() & others.notnull()).any():
         metric = both.metric[both.any(["gain", "run", "topic"])].values[0]
         raise BadInput(f"scores of {metric} both with a gain setting and without one")
     return others.fillna(plain).transpose(*DIMS)
-
-
-def cubes_of(
-    reading: Reading,
-    *,
-    teams: Mapping[str, str] | None = None,
-    systems: Mapping[str, str] | None = None,
-    notify: Notify | None = None,
-    path: PathLike | None = None,
-) -> dict[str, xr.Dataset]:
-    """Return the cubes of scores that were read, by collection; `path` is the file of the teams."""
-    warn = notify or LOGGER.warning
-    for line in reading.notes:
-        (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
-    lines: list[str] = []
-    cubes = {}
-    for name, array in reading.arrays.items():
-        array = _with_scores(array, name, warn)
-        metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
-        team_of = teams_of(runs, teams, notify=lines.append)
-        cube = cube_dataset(array.values, metrics, gains, runs, topics, team_of)
-        systems_of = reading.systems.get(name, {}) | dict(systems or {})
-        others = [*metrics, *team_of, *systems_of.values()]
-        for what, labels in (("run", runs), ("topic", topics), ("name", others)):
-            for label in labels:
-                if not label:
-                    raise BadInput(f"a {what} is empty")
-                refuse_unprintable(label, what)
-        cube = with_systems(cube, systems_of, notify=lines.append)
-        if reading.words != names.USUAL_WORDS:
-            cube.attrs[names.WORDS] = list(reading.words)
-        cubes[name] = with_topic_groups(cube, reading.groups.get(name), notify=lines.append)
-    for line in dict.fromkeys(lines):
-        warn(line if path is None else f"{path}: {line}")
-    return cubes
 
 
 def _labels(frame: pd.DataFrame, dim: str, label: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ from scorecube.ingest.roles import (
     header_word,
     take_columns,
 )
-from scorecube.ingest.scores import SCORE, Part, only_measures
+from scorecube.ingest.scores import SCORE, Part, matrix_scores, only_measures
 from scorecube.ingest.tables import is_score, labels_of, numbers_of, table_of_text
 
 ORDER = ("run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", SCORE)
@@ -159,21 +159,14 @@ def read_matrix(file: File, metric: str | None = None, *, has_header: bool = Tru
         if problem:
             raise BadInput(problem, path, 1)
     columns = header[has_labels:]
-    labels = first if has_labels else pd.Series(numbered("", len(table)), table.index)
     texts = [name for name in columns if has_labels and _is_text(table[name])]
     if texts and len(texts) < len(columns):
         columns = [name for name in columns if name not in texts]
         notes.append(f"not read: {listed(texts)}")
-    frame = pd.DataFrame(
-        {
-            "metric": metric or metric_of_file(path),
-            down: np.tile(labels.to_numpy(), len(columns)),
-            across: np.repeat(np.array(columns, object), len(table)),
-            SCORE: table[columns].to_numpy().T.ravel(),
-        },
-        np.tile(table.index, len(columns)),
-    )
-    return Part(frame, path, notes)
+    labels = list(first) if has_labels else numbered("", len(table))
+    matrix = table[columns].set_axis(labels)
+    frame = matrix_scores(metric or metric_of_file(path), matrix, down, across)
+    return Part(frame.set_axis(np.tile(table.index, len(columns))), path, notes)
 
 
 def numbered(what: str, count: int) -> list[str]:

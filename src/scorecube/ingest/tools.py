@@ -36,7 +36,7 @@ from scorecube.ingest.measure_names import (
 )
 from scorecube.ingest.objects import scores_of_nested
 from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word, no_table
-from scorecube.ingest.scores import SCORE, Part, Reading, collect, only_measures
+from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tables import is_score
 from scorecube.ingest.tabular import is_headerless, is_matrix, read_long, read_matrix
 
@@ -212,7 +212,7 @@ def read_collections(
     layout: str = AUTO,
     metric: str | None = None,
     chosen: Mapping[str, str] | None = None,
-) -> Reading:
+) -> list[Part]:
     """Read files of per-topic scores that other tools computed, of one or several collections.
 
     layout: Name of the format, see `layouts`; ``auto`` detects it from the content of each file.
@@ -232,4 +232,4 @@ def read_collections(
             named = scores if "metric" in scores else scores.assign(metric=metric or SCORE)
             scores = Part(named, path)
         parts.append(scores)
-    return collect(parts)
+    return parts

@@ -258,11 +258,11 @@ def import_scores(
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
         paths = expand(files, "score files")
-        reading = read_collections(paths, layout=layout, metric=metric, chosen=chosen)
+        parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen)
     else:
-        reading = read_objects(files, metric, chosen)
+        parts = [read_objects(files, metric, chosen)]
     of_runs = {} if teams is None else read_run_labels(teams)._asdict()
-    cubes = cubes_of(reading, **of_runs, notify=notify, path=teams)
+    cubes = cubes_of(parts, **of_runs, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
     if words and len(words) != len(names.USUAL_WORDS):
         expected = f"expected words for {', '.join(names.USUAL_WORDS)}; found {len(words)}"

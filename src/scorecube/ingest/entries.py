@@ -15,7 +15,7 @@ from scorecube.collection.judgements import LONG, SPARE, Texts
 from scorecube.errors import BadInput, counted, kind_of
 from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
-from scorecube.ingest.tables import label_of
+from scorecube.ingest.tables import LINE, label_of
 
 RANX = "ranx"
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -67,10 +67,11 @@ QRELS = Kind(
 )
 
 
-def entries_of(value: Any, kind: Kind, path: PathLike, first: int = 1) -> Entries:
-    """Return the entries of one run, or of judgements, in any form; `first` is its first line."""
+def entries_of(value: Any, kind: Kind, path: PathLike) -> Entries:
+    """Return the entries of one run, or of judgements, in any form."""
     topics, documents, values, ranks = _columns(value, kind, path)
-    lines = range(first, first + len(values))
+    is_table = isinstance(value, pd.DataFrame) and value.index.name == LINE
+    lines: Sequence[int] = value.index.tolist() if is_table else range(1, len(values) + 1)
     ids = _words(topics, "topic", path, lines), _words(documents, "document", path, lines)
     return Entries(*ids, values, ranks, lines)
 

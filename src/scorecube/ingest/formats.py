@@ -83,10 +83,20 @@ class File:
         return tables.table_of_text(self.text, self.path)
 
     @cached_property
+    def samples(self) -> list[tuple[int, dict[str, Any]]]:
+        """Those of its objects of JSON that have names."""
+        return [(line, row) for line, row in self.records if isinstance(row, dict)]
+
+    @cached_property
     def names(self) -> set[str]:
         """Names in its first object; none of other files than JSON."""
-        first = self.records[0][1] if self.records else None
-        return {*first} if isinstance(first, dict) else set()
+        return {*self.samples[0][1]} if self.samples else set()
+
+    @cached_property
+    def nested(self) -> dict[str, dict[str, Any]]:
+        """Its only object, if that holds objects; an empty one of other files."""
+        only = self.samples[0][1] if len(self.records) == len(self.samples) == 1 else {}
+        return only if all(isinstance(part, dict) for part in only.values()) else {}
 
 
 @dataclass(frozen=True)

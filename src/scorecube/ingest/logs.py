@@ -8,7 +8,7 @@ inspect-ai 0.3.285. autojudge-evaluate: eval_results/io.py of 1.1.0. All read 20
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +28,24 @@ OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 """Fields of samples of lm-evaluation-harness before 0.4.7."""
 NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
+ROLES = ("collection", "run", "metric", "topic", SCORE)
 EVERY_EVAL_EVER = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
 INSPECT = frozenset({"version", "status", "eval", "plan"})
 LM_EVAL = frozenset({"doc_id", "filter", "metrics"})
 """Fields of results of autojudge-evaluate, or of their lines; of samples and logs of others."""
 
 
-def _scores(rows: list[Row], path: PathLike, metric: str | None) -> Part:
-    """Return the scores of rows."""
-    if not rows:
-        raise BadInput("no samples", path)
-    frame = pd.DataFrame([row for _, row in rows], [line for line, _ in rows], dtype=object)
-    return only_measures(frame, metric, str, path)
+def _reader(rows_of: Callable[[File], Iterable[Row]]) -> Callable[[File, str | None], Part]:
+    """Return a reader of the scores that a function finds in a file."""
 
+    def read(file: File, metric: str | None) -> Part:
+        rows = list(rows_of(file))
+        if not rows:
+            raise BadInput("no samples", file.path)
+        frame = pd.DataFrame([row for _, row in rows], [line for line, _ in rows], dtype=object)
+        return only_measures(frame, metric, str, file.path)
 
-def _samples(file: File) -> list[Row]:
-    """Return the objects of a file of JSON lines with their lines."""
-    return [(line, row) for line, row in file.records if isinstance(row, Mapping)]
+    return read
 
 
 def task_of(path: PathLike) -> str:
@@ -53,11 +54,11 @@ def task_of(path: PathLike) -> str:
     return re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name)
 
 
-def read_lm_eval(file: File, metric: str | None) -> Part:
-    """Return the scores of a task: the folder is the run, a filter stands behind the metric."""
-    rows: list[Row] = []
+@_reader
+def read_lm_eval(file: File) -> Iterator[Row]:
+    """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""
     labels = {"run": Path(file.path).absolute().parent.name, "collection": task_of(file.path)}
-    for line, sample in _samples(file):
+    for line, sample in file.samples:
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             numbers = [name for name, value in sample.items() if isinstance(value, int | float)]
@@ -68,65 +69,57 @@ def read_lm_eval(file: File, metric: str | None) -> Part:
             # The perplexity of a sample is its log-likelihood, which the tool averages.
             is_log = name == "perplexity" and isinstance(value, int | float) and value <= 0
             shown = ("loglikelihood" if is_log else name) + end
-            score = {"topic": sample.get("doc_id"), "metric": shown, SCORE: value}
-            rows.append((line, labels | score))
-    return _scores(rows, file.path, metric)
+            yield line, {**labels, "topic": sample.get("doc_id"), "metric": shown, SCORE: value}
 
 
-def read_every_eval_ever(file: File, metric: str | None) -> Part:
-    """Return the scores of samples of Every Eval Ever."""
-    rows: list[Row] = []
-    for line, sample in _samples(file):
+@_reader
+def read_every_eval_ever(file: File) -> Iterator[Row]:
+    """Yield the scores of samples of Every Eval Ever."""
+    for line, sample in file.samples:
         of = sample.get("evaluation")
-        row = {
-            "run": sample.get("model_id"),
-            "topic": sample.get("sample_id"),
-            "collection": str(sample.get("evaluation_name") or "").replace("/", "-"),
-            "metric": str(sample.get("evaluation_result_id") or SCORE),
-            SCORE: of.get("score") if isinstance(of, Mapping) else None,
-        }
-        rows.append((line, row))
-    return _scores(rows, file.path, metric)
+        yield (
+            line,
+            {
+                "run": sample.get("model_id"),
+                "topic": sample.get("sample_id"),
+                "collection": str(sample.get("evaluation_name") or "").replace("/", "-"),
+                "metric": str(sample.get("evaluation_result_id") or SCORE),
+                SCORE: of.get("score") if isinstance(of, Mapping) else None,
+            },
+        )
 
 
-def read_inspect(file: File, metric: str | None) -> Part:
-    """Return the scores of a log of Inspect; an epoch is a repetition."""
-    rows: list[Row] = []
-    log = dict(_samples(file)).get(1, {})
+@_reader
+def read_inspect(file: File) -> Iterator[Row]:
+    """Yield the scores of a log of Inspect; an epoch is a repetition."""
+    log = dict(file.samples).get(1, {})
     of = log.get("eval") or {}
-    task = str(of.get("task") or "").replace("/", "-")
+    labels = {"run": of.get("model"), "collection": str(of.get("task") or "").replace("/", "-")}
     samples = [sample for sample in log.get("samples") or [] if isinstance(sample, Mapping)]
     scorers = dict.fromkeys(name for sample in samples for name in sample.get("scores") or ())
     for number, sample in enumerate(samples, 1):
-        labels = {"run": of.get("model"), "collection": task}
         labels |= {"topic": sample.get("id"), "seed": sample.get("epoch")}
-        scores: Any = sample.get("scores")
-        if not isinstance(scores, Mapping):  # it ended with an error
-            scores = dict.fromkeys(scorers)
-        for scorer, score in scores.items():
+        # A sample without scores ended with an error.
+        for scorer, score in (sample.get("scores") or dict.fromkeys(scorers)).items():
             value = score.get("value") if isinstance(score, Mapping) else score
             for name, part in (value if isinstance(value, Mapping) else {"": value}).items():
                 shown = f"{scorer}_{name}" if name else str(scorer)
                 worth = WORTH.get(part, part) if isinstance(part, str) else part
-                rows.append((number, {**labels, "metric": shown, SCORE: worth}))
-    return _scores(rows, file.path, metric)
+                yield number, {**labels, "metric": shown, SCORE: worth}
 
 
-def read_autojudge(file: File, metric: str | None) -> Part:
-    """Return the scores that a judge gave to runs; its file names the collection."""
+@_reader
+def read_autojudge(file: File) -> Iterator[Row]:
+    """Yield the scores that a judge gave to runs; its file names the collection."""
     judge = re.sub(r"\.(jsonl|json|txt)$", "", bare_name(file.path)).removesuffix(".eval")
-    lines = enumerate(file.text.split("\n"), 1)
-    samples: list[tuple[int, list[Any]]] = [
-        (line, [row.get(name) for name in AUTOJUDGE]) for line, row in _samples(file)
-    ]
-    rows: list[Row] = []
-    for line, sample in samples or [(line, text.split()) for line, text in lines if text.strip()]:
+    lines = [(k, line.split()) for k, line in enumerate(file.text.split("\n"), 1) if line.strip()]
+    samples = [(line, [row.get(name) for name in AUTOJUDGE]) for line, row in file.samples]
+    for line, sample in samples or lines:
         if len(sample) != len(AUTOJUDGE):
             raise BadInput("a line has run, measure, topic and value", file.path, line)
-        row = dict(zip(("run", "metric", "topic", SCORE), sample, strict=True))
-        if row["topic"] != "all":
-            rows.append((line, {"collection": judge, **row}))
-    return _scores(rows, file.path, metric)
+        run, measure, topic, value = sample
+        if topic != "all":
+            yield line, dict(zip(ROLES, (judge, run, measure, topic, value), strict=True))
 
 
 def is_autojudge(file: File) -> bool:

@@ -99,7 +99,7 @@ def scores_of_nested(
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
-                raise BadInput(f"{problem}; expected {FORMS}; means have no topics")
+                raise BadInput(f"{problem}; expected {FORMS}; means have no topics", path)
             above = _label(first), _label(second)
             rows += [(*above, _label(third), value) for third, value in values.items()]
     levels = [{row[k] for row in rows} for k in range(3)]
@@ -107,7 +107,8 @@ def scores_of_nested(
     if len(holding) != 1:
         raise BadInput(
             "metrics must be on one level of the dictionaries: known measures are on "
-            f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric"
+            f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric",
+            path,
         )
     roles = ["run", "topic"]
     roles.insert(holding[0], "metric")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from scorecube import names
 from scorecube.collection.judgements import Qrels
@@ -29,7 +27,7 @@ from scorecube.ingest.entries import (
     shown,
 )
 from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, text_of
-from scorecube.ingest.tables import parse_json, read_parquet
+from scorecube.ingest.formats import File
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
@@ -60,12 +58,14 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     if files := _rel_files(path):
         return _read_rel(files)
     if is_parquet(path):
-        return _qrels_of(path, entries_of(read_parquet(path), QRELS, path))
+        return _qrels_of(path, entries_of(File.read(path).table, QRELS, path))
     content = content_of(path)
     if dialect == "trec-classes":
         return _read_lines(content, path, CLASSES)
-    if (table := _table_in(content, path)) is not None:
-        return _qrels_of(path, entries_of(table[0], QRELS, path, table[1]))
+    first = shown(content.lstrip().partition(b"\n")[0])
+    if is_json(first) or all(places_of(re.split("[\t,]", first), QRELS).values()):
+        file = File(path, text_of(content, path))
+        return _qrels_of(path, entries_of(file.nested or file.table, QRELS, path))
     return _read_lines(content, path)
 
 
@@ -156,24 +156,6 @@ def _qrels_of_rows(path: PathLike, rows: Sequence[tuple[bytes, bytes, bytes, int
     """Return judgements of topic, document, level and line."""
     topics, documents, levels, numbers = zip(*rows, strict=True) if rows else ([], [], [], [])
     return _qrels_of(path, Entries(topics, documents, levels, (), numbers))
-
-
-def _table_in(content: bytes, path: PathLike) -> tuple[Any, int] | None:
-    """Return the table in a file, such as of BEIR, or its object of JSON, and its first line."""
-    header = shown(content.lstrip().partition(b"\n")[0])
-    if is_json(header):
-        records = [record for _, record in parse_json(text_of(content, path), path)]
-        is_nested = isinstance(records[0], dict) and isinstance([*records[0].values(), 0][0], dict)
-        return records[0] if is_nested else pd.DataFrame(records), 1
-    delimiter = "\t" if "\t" in header else ","
-    if not all(places_of(header.split(delimiter), QRELS).values()):
-        return None
-    try:
-        text = io.StringIO(text_of(content, path))
-        table = pd.read_csv(text, sep=delimiter, dtype=str, keep_default_na=False)
-    except ValueError as error:
-        raise BadInput(str(error), path) from None
-    return table, 2  # behind the header
 
 
 def _of_ir_datasets(qrels: Any) -> Any:

@@ -29,16 +29,9 @@ from scorecube.ingest.entries import (
     read_columns,
     shown,
 )
-from scorecube.ingest.files import (
-    PathLike,
-    bare_name,
-    expand,
-    is_parquet,
-    read_text,
-    refuse_unprintable,
-)
+from scorecube.ingest.files import PathLike, bare_name, expand, is_parquet, refuse_unprintable
+from scorecube.ingest.formats import File
 from scorecube.ingest.roles import RUNS, header_word
-from scorecube.ingest.tables import parse_json, read_parquet, refuse
 
 RUN_LINE = "topic Q0 document rank score tag"
 RES = ".res"
@@ -117,11 +110,11 @@ def _runs_of_file(path: PathLike, judged: Collection[str], with_ranks: bool) -> 
     which names the model (``_save_task_predictions`` of mteb 2.26, read 2026-11-25); the judged
     topics tell the subset and split.
     """
-    name, content = re.sub(r"\.(json|parquet)$", "", bare_name(path)), None
-    if is_parquet(path):
-        return runs_in_memory(read_parquet(path), with_ranks=with_ranks, path=path, name=name)
-    (_, content), *_ = parse_json(read_text(path), path)
-    if isinstance(content, dict) and isinstance(meta := content.pop(MTEB_MODEL, None), dict):
+    name, file = re.sub(r"\.(json|parquet)$", "", bare_name(path)), File.read(path)
+    if not file.text:
+        return runs_in_memory(file.table, with_ranks=with_ranks, path=path, name=name)
+    content: Any = file.nested
+    if isinstance(meta := content.pop(MTEB_MODEL, None), dict):
         name, content = str(meta.get("model_name", name)), _judged_part(content, judged, path)
     return runs_in_memory({name: content}, with_ranks=with_ranks, path=path)
 
@@ -218,18 +211,8 @@ class FileJudge:
     order: str
     depth: int | None
 
-    def __call__(self, source: Path | RunLines) -> JudgedRun | BadInput:
-        """Return the levels of one run, or what is wrong with it, for a message about all."""
-        try:
-            if isinstance(source, Path):
-                source = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank")
-            return judge(source, self.qrels, order=self.order, depth=self.depth)
-        except BadInput as error:
-            return error
-
-
-def good_runs(judged: Iterable[JudgedRun | BadInput]) -> list[JudgedRun]:
-    """Return the runs that were read; what is wrong with others is one error (BadInput)."""
-    results = list(judged)
-    refuse([result for result in results if isinstance(result, BadInput)])
-    return [result for result in results if not isinstance(result, BadInput)]
+    def __call__(self, source: Path | RunLines) -> JudgedRun:
+        """Return the levels of one run (BadInput for what is wrong with it)."""
+        if isinstance(source, Path):
+            source = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank")
+        return judge(source, self.qrels, order=self.order, depth=self.depth)

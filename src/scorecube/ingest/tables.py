@@ -29,17 +29,6 @@ FLAGS = {"true": 1.0, "false": 0.0}
 DELIMITERS = "\t;,"
 LINE = "line"
 NESTED = (list, tuple, dict, set, np.ndarray)
-SHOWN = 5
-"""Problems that a message names."""
-
-
-def refuse(problems: Sequence[BadInput]) -> None:
-    """Raise one error about the first problems, if any."""
-    if problems:
-        text = "\n  ".join(problem.marked for problem in problems[:SHOWN])
-        error = BadInput(text, option=problems[0].option)
-        error.path, error.line = problems[0].path, problems[0].line
-        raise error
 
 
 def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
@@ -65,13 +54,10 @@ def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) 
     if not rows:
         raise BadInput("the file has no cell that is not empty", path)
     width = len(rows[0])
-    refuse(
-        [
-            BadInput(f"{counted(len(row), 'cell')}, the header has {width}", path, line)
-            for row, line in zip(rows, lines, strict=True)
-            if len(row) != width
-        ]
-    )
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            text = f"{counted(len(row), 'cell')}, the header has {width}"
+            raise BadInput(text, path, line)
     if not has_header:
         header = list(map(str, range(1, width + 1)))
         return pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object)
@@ -120,10 +106,8 @@ def table_of_records(records: Sequence[tuple[int, Any]], path: PathLike | None) 
     for line, row in records:
         if not isinstance(row, Mapping):
             raise BadInput(f"an object is expected; found {kind_of(row)}", path, line)
-    names = dict.fromkeys(name for _, row in records for name in row)
-    columns = {name: [row.get(name) for _, row in records] for name in names}
-    lines = [line for line, _ in records]
-    return table_of_frame(pd.DataFrame(columns, dtype=object)).set_axis(pd.Index(lines, name=LINE))
+    table = table_of_frame(pd.DataFrame([row for _, row in records], dtype=object))
+    return table.set_axis(pd.Index([line for line, _ in records], name=LINE))
 
 
 def table_of_frame(frame: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -50,58 +50,53 @@ class OneRun(NamedTuple):
     others are as of `only_measures`.
     """
 
-    line: re.Pattern[str]
+    line: str
     label: Callable[[str], str]
     counts: re.Pattern[str] | None = None
-    comment: re.Pattern[str] = re.compile("")
+    comment: str = ""
 
     def fits(self, file: File) -> bool:
         """Return whether the first lines are of this format."""
-        lines = [line for line in map(str.strip, file.lines) if not self.comment.fullmatch(line)]
-        rows = [self.line.fullmatch(line) for line in lines]
-        return bool(rows) and all(
-            row
-            and (is_score(row["score"]) or row["metric"] == RUNID)
-            and header_word(row["metric"]) not in ROLES["topic"]
-            for row in rows[:2]
+        rows = self.rows(file.lines)[:2].fillna("?")
+        return bool(len(rows)) and all(
+            (is_score(score) or metric == RUNID) and header_word(metric) not in ROLES["topic"]
+            for metric, score in zip(rows["metric"], rows["score"], strict=True)
         )
+
+    def rows(self, lines: Sequence[str]) -> pd.DataFrame:
+        """Return metric, topic and score by line; missing where a line is none of this format."""
+        texts = pd.Series(lines, range(1, len(lines) + 1), dtype=object).str.strip()
+        return texts[~texts.str.fullmatch(self.comment)].str.extract(f"^(?:{self.line})$")
 
     def read(self, file: File, metric: str | None) -> Part:
         """Return the scores of a file."""
+        lines = file.text.split("\n")
+        rows = self.rows(lines)
+        if len(bad := rows.index[rows["score"].isna()]):
+            text = f"{lines[bad[0] - 1].strip()[:60]!r} is not a line of metric, topic and score"
+            raise BadInput(text, file.path, bad[0])
         run = re.sub(r"\.(txt|tsv|eval|out|trec_eval|nev)$", "", bare_name(file.path))
-        rows = {}
-        for number, line in enumerate(map(str.strip, file.text.split("\n")), 1):
-            if self.comment.fullmatch(line):
-                continue
-            row = self.line.fullmatch(line)
-            if row is None:
-                fields = " ".join(self.line.groupindex)
-                raise BadInput(f"{line[:60]!r} is not a line of {fields}", file.path, number)
-            if row["topic"] not in (ALL, None):
-                rows[number] = row.groupdict()
-            elif row["metric"] == RUNID:
-                run = row["score"]
-        if not rows:
+        run = [run, *rows["score"][rows["metric"] == RUNID]][-1]
+        rows = rows[rows["topic"].notna() & (rows["topic"] != ALL)]
+        if not len(rows):
             text = "no scores of topics in the file; run the tool with -q to get them"
             raise BadInput(text, file.path)
-        frame = pd.DataFrame.from_dict(rows, orient="index").assign(run=run)
+        frame = rows[["metric", "topic", "score"]].assign(run=run)
         return only_measures(frame, metric, self.label, file.path, self.counts)
 
 
 TREC_EVAL = OneRun(
-    re.compile(r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)"),
+    r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)",
     from_trec_eval,
     NO_MEASURES,
 )
 IR_MEASURES = OneRun(
-    re.compile(rf"((?P<topic>\S+)\s+)?(?P<metric>{IR_SHAPE})\s+(?P<score>\S+)"),
-    from_ir_measures,
-    IR_COUNTS,
+    rf"((?P<topic>\S+)\s+)?(?P<metric>{IR_SHAPE})\s+(?P<score>\S+)", from_ir_measures, IR_COUNTS
 )
 NEV = OneRun(
-    re.compile(r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)"),
+    r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)",
     from_ntcireval,
-    comment=re.compile(r"((\S+\s+)?#.*)?"),
+    comment=r"((\S+\s+)?#.*)?",
 )
 
 
@@ -143,28 +138,15 @@ def _is_table(file: File) -> bool:
 
 def _read_nested(file: File, metric: str | None) -> Part:
     """Return the scores of a run, which the file is named after, or of runs by name."""
-    document: Any = file.records[0][1] if _is_nested(file) else {}
-    name = re.sub(r"\.[^.]*$", "", bare_name(file.path))
-    inner = [value for part in document.values() for value in part.values()]
+    inner = [value for part in file.nested.values() for value in part.values()]
     is_one = not any(isinstance(value, dict) for value in inner)
-    try:
-        return scores_of_nested({name: document} if is_one else document, metric, file.path)
-    except BadInput as error:
-        raise BadInput(str(error), file.path) from None
+    name = re.sub(r"\.[^.]*$", "", bare_name(file.path))
+    return scores_of_nested({name: file.nested} if is_one else file.nested, metric, file.path)
 
 
 def _has(*fields: frozenset[str]) -> Callable[[File], bool]:
     """Return whether the first object of a file has all of some fields."""
     return lambda file: any(some <= file.names for some in fields)
-
-
-def _is_nested(file: File) -> bool:
-    first = file.records[0][1] if len(file.records) == 1 else None
-    return (
-        bool(first)
-        and isinstance(first, dict)
-        and all(isinstance(part, dict) for part in first.values())
-    )
 
 
 FORMATS = {
@@ -177,7 +159,7 @@ FORMATS = {
         ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read),
         ("ir_measures", _is_ir_measures, IR_MEASURES.read),
         ("nev", NEV.fits, NEV.read),
-        ("pytrec_eval", _is_nested, _read_nested),
+        ("pytrec_eval", lambda file: bool(file.nested), _read_nested),
         ("every_eval_ever", _has(logs.EVERY_EVAL_EVER), logs.read_every_eval_ever),
         ("lm_eval", _has(logs.LM_EVAL, logs.OLD_FIELDS), logs.read_lm_eval),
         ("inspect", _has(logs.INSPECT), logs.read_inspect),

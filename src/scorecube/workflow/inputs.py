@@ -26,7 +26,7 @@ from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.roles import chosen_columns
-from scorecube.ingest.runs import FileJudge, good_runs, run_sources
+from scorecube.ingest.runs import FileJudge, run_sources
 from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.ingest.tools import read_collections
@@ -123,7 +123,7 @@ def read_rankings(
     run_items(None, judge_file, sources, keep, workers=workers or default_workers())
     attrs = {"order": order, "depth": depth or 0, "qrels_format": dialect}
     rankings = build_rankings(
-        good_runs([run for _, run in sorted(judged_runs.items())]),
+        [run for _, run in sorted(judged_runs.items())],
         judged,
         team_of,
         attrs=attrs,

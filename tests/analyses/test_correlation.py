@@ -14,7 +14,7 @@ import xarray as xr
 from scipy.stats import kendalltau, spearmanr
 
 from scorecube import Correlation
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.report.results import table
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores

@@ -11,8 +11,8 @@ import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.analyses.jackknife import limits
 from scorecube.analyses.plan import Plan, make_plan
+from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import totals_of
-from scorecube.analyses.table import make_table
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.execute.run import Combined, Compute, combine

@@ -11,8 +11,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.plan import cube_digest
-from scorecube.analyses.table import Table, make_table
-from scorecube.analyses.units import cubes_of
+from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import Table
+from scorecube.collection.arguments import cubes_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 

@@ -14,7 +14,7 @@ from statsmodels.formula.api import ols
 
 import scorecube as sc
 from scorecube.analyses.designs import design_of_cube
-from scorecube.analyses.table import make_table
+from scorecube.analyses.units import groups_left_out
 from scorecube.design import topic_set_size
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance import components, within_system_variance
@@ -64,7 +64,7 @@ def test_missing_scores_are_refused_or_their_topics_dropped() -> None:
 
 def test_limits_leave_out_each_group_of_topics() -> None:
     cube = simulate_cube(n_runs=8, seed=2).isel(metric=[0])
-    group, scores = make_table(cube).group_left_out, cube["score"].values[0, 0]
+    group, scores = groups_left_out([cube.sizes["topic"]]), cube["score"].values[0, 0]
     found = sc.variances(cube).isel(metric=0, gain=0)
     for name, estimate in (("variance", within_system_variance), ("residual_variance", residual_variance)):  # fmt: skip
         logs = np.log([float(estimate(scores[:, group != k])) for k in range(10)])

@@ -62,7 +62,6 @@ def toy_view(monkeypatch: pytest.MonkeyPatch) -> None:
         answers={DIFFERENCE: lambda _: [Answer("AP", 0.25, what="error rate", clause="of a toy")]},
     )
     monkeypatch.setattr(analyses, "_ENTRIES", dict(analyses._ENTRIES))
-    monkeypatch.setattr(analyses, "_CLASSES", {})
     monkeypatch.setattr(sys.modules[__name__], "VIEW", view, raising=False)
     analyses.register(Toy)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.collection.many_collections import join_collections
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse

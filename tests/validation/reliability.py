@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scorecube.analyses.jackknife import limits, of_scores
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.statistics.variance import components, ratios, within_system_variance
 from tests.validation.rates import Values, collected, covers
 from tests.validation.truths import Floats, cube_of, real_scores

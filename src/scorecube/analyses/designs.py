@@ -15,8 +15,9 @@ from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import check_pairs
+from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Totals
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.table import Table
 from scorecube.collection import schema
 from scorecube.collection.schema import Variable, label_array, read_variables
 from scorecube.design import topic_set_size, wcw

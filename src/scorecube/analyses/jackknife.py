@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scorecube.analyses.units import groups_left_out
+
 if TYPE_CHECKING:
     from scorecube.analyses.table import Table
 
@@ -67,7 +69,7 @@ def of_scores(table: Table, statistic: Callable[[FloatArray], FloatArray]) -> Fl
     statistic: Of one cell.
     Returns values: float64 (1 + group, cell, ...).
     """
-    group = table.group_left_out
+    group = groups_left_out([part.size() for part in table.strata])
     kept = [np.ones(table.sizes.size, bool), *(group != k for k in np.unique(group))]
     parts = [np.ascontiguousarray(table.values[..., units]) for units in kept]
     return np.array([[statistic(scores) for scores in part] for part in parts])

@@ -14,7 +14,8 @@ from scorecube import names
 from scorecube.analyses.correlation import above_by_cell
 from scorecube.analyses.jackknife import CONFIDENCE, limits
 from scorecube.analyses.pairs import Paired, width_of
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray, groups_left_out
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.errors import BadPlan, option

@@ -12,9 +12,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import binary_notes, check_pairs, pair_positions
+from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import ALL_COLLECTIONS, Analysis, Part, Totals
 from scorecube.analyses.step_down import Family, critical_value, families_of, maxima_block
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.table import Table
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.schema import label_array, labels_of, read_variables

@@ -16,8 +16,9 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
+from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
-from scorecube.analyses.table import Table, make_table
+from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.schema import LARGEST_SCORE, label_array, read_variables
 from scorecube.errors import BadName, BadPlan, counted

@@ -13,31 +13,26 @@ from scorecube.errors import BadPlan, option
 Paper = Literal["sakai-2005", "sakai-2007", "sakai-2017", "sakai-shang-2016"]
 OF_2007 = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
 ALL_WAYS = {"sampling": ("disjoint", "replacement", "independent"), "size": "half"}
-BINS = {"bins": 21, "required": "suffix"}
+BINS = {"bins": 21, "required": "suffix", "trials": 1000}
+TEAMS = {"topic_sizes": (75, 50, 25, 10), "pool_depth": 10, "trials": 10}
 FIVE_EIGHTY = {"mode": "sakai", "systems": 10, "alpha": 0.05, "beta": 0.2}
 
 
 class Preset(NamedTuple):
-    """Settings of an analysis in a paper: options other than the defaults, trials if drawn.
+    """Settings of an analysis in a paper: options other than the defaults, and trials, by name.
 
     gains: Gain settings of a collection that has several; empty for all.
     """
 
-    options: Mapping[str, Any] = {}
-    trials: int | None = None
+    values: Mapping[str, Any] = {}
     gains: tuple[str, ...] = ()
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """Options and trials by name."""
-        return {**self.options, **({} if self.trials is None else {"trials": self.trials})}
 
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
-    "sakai-2005": {"swap": Preset(BINS | ALL_WAYS, 1000, OF_2007[:1])},
+    "sakai-2005": {"swap": Preset(BINS | ALL_WAYS, OF_2007[:1])},
     "sakai-2007": {
-        "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, 1000, OF_2007[:1]),
-        "bootstrap": Preset({"plus_one": False, "alphas": (0.05,)}, 1000, OF_2007[:1]),
+        "swap": Preset(BINS | {"rule": "s1", "sampling": "replacement"}, OF_2007[:1]),
+        "bootstrap": Preset({"plus_one": False, "alphas": (0.05,), "trials": 1000}, OF_2007[:1]),
         "correlate": Preset(gains=OF_2007),
     },
     "sakai-2017": {
@@ -45,7 +40,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         "wcw": Preset({"route": "anova-tool", "systems": 10, "alpha": 0.05, "beta": 0.2}),
     },
     "sakai-shang-2016": {
-        "teams": Preset({"topic_sizes": (75, 50, 25, 10), "pool_depth": 10}, 10, ("3:1",)),
+        "teams": Preset(TEAMS, ("3:1",)),
         "correlate": Preset(gains=("3:1",)),
         "design": Preset(FIVE_EIGHTY | {"min_diff": 0.15}),
     },

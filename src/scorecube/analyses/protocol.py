@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube.analyses.options import options_of
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]

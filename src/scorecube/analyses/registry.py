@@ -18,6 +18,7 @@ class Entry(NamedTuple):
 
     references: Keys of the papers whose method it is, in ``data/references.bib``.
     quantities: ``module`` or ``module:NAME`` that declares what a result holds (``VARIABLES``).
+    registered: The class of one from `register`, which need not be importable.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     summary: str
     references: tuple[str, ...] = ()
     quantities: str = ""
+    registered: type[Analysis] | None = None
 
 
 TABLE = """
@@ -56,8 +58,6 @@ teams teams:Teams teams sakaishang2016
     Leave teams and topics out: what would a team lose that did not take part?
 """
 """Name, module and class, module of variables and references of each analysis; its summary."""
-
-
 BUILT_IN = tuple(
     Entry(name, f"{__package__}.{path}", about.strip(), tuple(papers), f"{__package__}.{module}")
     for line, about in zip(*[iter(TABLE.strip().splitlines())] * 2, strict=True)
@@ -65,8 +65,6 @@ BUILT_IN = tuple(
 )
 """In the order of lists and reports."""
 _ENTRIES = {entry.name: entry for entry in BUILT_IN}
-_CLASSES: dict[str, type[Analysis]] = {}
-"""Classes from `register`, which need not be importable."""
 
 
 def names() -> tuple[str, ...]:
@@ -83,8 +81,9 @@ def load(name: str) -> type[Analysis]:
     """Return the class of an analysis, importing its module; BadName for an unknown name."""
     if name not in _ENTRIES:
         raise BadName(f"no analysis {name!r}; known: {', '.join(_ENTRIES)}")
-    module, _, class_name = _ENTRIES[name].path.partition(":")
-    analysis: type[Analysis] = _CLASSES.get(name) or getattr(import_module(module), class_name)
+    entry = _ENTRIES[name]
+    module, _, class_name = entry.path.partition(":")
+    analysis = entry.registered or getattr(import_module(module), class_name)
     document(analysis)
     return analysis
 
@@ -99,6 +98,6 @@ def variables(name: str) -> tuple[Variable, ...]:
 def register(analysis: type[Analysis]) -> None:
     """Add an analysis from outside the package, or replace the one of the same name."""
     summary = (analysis.__doc__ or analysis.name).strip().splitlines()[0]
-    path, home = f":{analysis.__qualname__}", analysis.__module__
-    _ENTRIES[analysis.name] = Entry(analysis.name, home + path, summary, quantities=home)
-    _CLASSES[analysis.name] = analysis
+    home = analysis.__module__
+    path = f"{home}:{analysis.__qualname__}"
+    _ENTRIES[analysis.name] = Entry(analysis.name, path, summary, (), home, analysis)

@@ -1,8 +1,4 @@
-"""The one road in: what every analysis computes with, prepared once.
-
-Means over repetitions, complete topics, topic groups, bags of topics, distinct cells, the exact
-grid: no analysis does any of it.
-"""
+"""What every analysis computes with: scores of units by cell and run, and on the exact grid."""
 
 from __future__ import annotations
 
@@ -10,25 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from threading import RLock
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses import units as preparation
-from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum
+from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import higher_of
-from scorecube.collection.arguments import as_cube
-from scorecube.collection.schema import label_array, labels_of
-from scorecube.collection.selection import distinct_cells, select, uses_gains
+from scorecube.collection.schema import label_array
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +65,10 @@ class Table:
         """Number of topics."""
         return int(self.sizes.sum())
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what all blocks need: made by the first that asks for it, in each process."""
         with self.__dict__.setdefault("_lock", RLock()):
-            kept: dict[str, T] = self.__dict__.setdefault("_kept", {})
+            kept: dict[str, Any] = self.__dict__.setdefault("_kept", {})
             return kept[name] if name in kept else kept.setdefault(name, make())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,8 +96,7 @@ class Table:
                 array = np.asarray(values[variable.name])
                 if variable.dims[:2] == (names.METRIC, names.GAIN):
                     array = array[self.cell_of]
-                role = {"role": variable.role} if variable.role else {}
-                arrays[variable.name] = (variable.dims, array, variable.attrs() | role)
+                arrays[variable.name] = (variable.dims, array, variable.attrs())
         labels: dict[str, Any] = {
             names.METRIC: label_array(self.metrics),
             names.GAIN: label_array(self.gains),
@@ -117,18 +106,12 @@ class Table:
             labels[names.RUN] = label_array(self.runs)
             labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
-        facts |= {"in_bag": self.in_bag} if self.in_bag > 1 else {}
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
-
-    @cached_property
-    def group_left_out(self) -> IntArray:
-        """Which random group a unit is left out with, int64 (unit,): see `groups_left_out`."""
-        return preparation.groups_left_out([part.size() for part in self.strata])
 
     @cached_property
     def tables_left_out(self) -> tuple[Table, ...]:
         """The table without each group of units; none where there are no groups."""
-        groups = self.group_left_out
+        groups = groups_left_out([part.size() for part in self.strata])
         return tuple(self._with_units(groups != group) for group in np.unique(groups))
 
     def _with_units(self, kept: NDArray[np.bool_]) -> Table:
@@ -195,45 +178,3 @@ class Table:
     def units(self) -> FloatArray:
         """`values` as integers on the grid of their cell, float64 (cell, run, unit)."""
         return np.stack([grid.to_units(x) for grid, x in zip(self.grids, self.values, strict=True)])
-
-
-def make_table(
-    cube: Any,
-    *,
-    metrics: Sequence[Any] | None = None,
-    runs: Sequence[str] | None = None,
-    missing: Literal["refuse", "drop"] = "refuse",
-    bags: bool = True,
-    weights: Mapping[str, float] | None = None,
-) -> Table:
-    """Return the table of one collection, or of several that are joined along topic.
-
-    cube: ``score[metric, gain, run, topic]``, dims and labels in any order, in memory or lazy; a
-        coordinate ``collection`` along topic names strata.
-    bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
-    weights: Weights of collections; 1 for those that it does not name.
-    """
-    cube, notes = as_cube(cube), list[str]()
-    schema.check(cube, schema.CUBE, "the cube")
-    cube = preparation.over_repetitions(select(cube, metrics=metrics), runs, notes)
-    cube = preparation.complete_topics(cube, missing, notes)
-    distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    of_topic, strata = preparation.units_of(cube, notes, in_bags=bags, weights=weights)
-    sizes = np.bincount(of_topic)
-    scores, binary, ranges = preparation.unit_scores(cube, distinct, of_topic, sizes)
-    return Table(
-        metrics=tuple(labels_of(cube, names.METRIC)),
-        gains=tuple(labels_of(cube, names.GAIN)),
-        runs=tuple(labels_of(cube, names.RUN)),
-        cell_of=np.asarray(cell_of, np.int64),
-        scores=scores,
-        sizes=sizes.astype(float),
-        strata=strata,
-        ranges=tuple(ranges),
-        higher=higher_of(cube)[np.nonzero(distinct)[0]],
-        binary=binary,
-        in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
-        notes=tuple(notes),
-        uses_gains=uses_gains(cube),
-        teams=tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
-    )

@@ -1,8 +1,7 @@
-"""From a cube to units, what is drawn: repetitions, complete topics, groups, bags, ranges."""
+"""Units, what is drawn: topics, groups of topics, or bags of them, by collection."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,13 +10,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.collection.arguments import DIMS, as_cube
 from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import about_left_out, parse_known, select, which_lack_most
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import counted
 from scorecube.kernels.random.philox import stream_key
-from scorecube.metrics import Metric
-from scorecube.statistics.grid import MOST_TOPICS, check_differences, check_range
+from scorecube.statistics.grid import MOST_TOPICS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -42,70 +38,6 @@ class Stratum(NamedTuple):
     def size(self) -> int:
         """Return the number of units."""
         return int(self.units.stop - self.units.start)
-
-
-def cubes_of(data: Any) -> dict[str, xr.Dataset]:
-    """Return the cubes of one or several collections by name; the name of a single cube is empty.
-
-    data: A cube; a mapping or DataTree of cubes; a cube with a dim ``collection``.
-    """
-    if isinstance(data, xr.DataTree):
-        nodes = {node.path.strip("/"): node.to_dataset() for node in data.subtree}
-        return {name: cube for name, cube in nodes.items() if names.SCORE in cube}
-    if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
-        return {str(name): as_cube(cube) for name, cube in data.items()}
-    if isinstance(data, xr.DataArray):
-        data = data.to_dataset(name=names.SCORE)
-    if not isinstance(data, xr.Dataset) or names.COLLECTION not in data.dims:
-        return {"": as_cube(data)}
-    cubes = {}
-    for name in data[names.COLLECTION].values:
-        cube = data.sel(collection=name, drop=True)
-        for dim in (names.TOPIC, names.RUN):
-            cube = cube.dropna(dim, how="all", subset=[names.SCORE])
-        cubes[str(name)] = cube
-    return cubes
-
-
-def over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[str]) -> xr.Dataset:
-    """Return the mean scores of systems over their runs; or runs, if these are asked for."""
-    counts = Counter(labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else [])
-    if set(counts.values()) <= {1} or (runs and not counts.keys() >= set(runs)):
-        return select(cube, runs=runs)
-    systems = sorted(name for name in counts if runs is None or name in runs)
-    # A repetition without a score leaves its system without one: the others may be of another kind.
-    means = [
-        cube[names.SCORE].isel(run=cube[names.SYSTEM].values == name).mean(names.RUN, skipna=False)
-        for name in systems
-    ]
-    joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
-    several = sorted({counts[name] for name in systems})
-    of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
-    run, topic, _, repetition = (names.word(cube.attrs, name) for name in names.USUAL_WORDS)
-    run = "system" if run == names.RUN else run
-    notes.append(
-        f"Scores are means over {of} {repetition}s of a {run} on each {topic}; limits are over "
-        f"{topic}s."
-    )
-    others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
-    return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
-
-
-def complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
-    """Return the loaded cube without topics that lack scores; BadPlan if that is not asked for."""
-    cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
-    finite = np.isfinite(cube[names.SCORE].values)
-    complete = finite.all(axis=(0, 1, 2))
-    if complete.all():
-        return cube
-    if missing == "drop" and complete.any():
-        notes.append(about_left_out(cube, complete))
-        return cube.isel(topic=np.flatnonzero(complete))
-    most = which_lack_most(~finite.all(axis=(0, 1)), labels_of(cube, names.RUN))
-    raise BadPlan(
-        f"scores are missing on {(~complete).sum()} of {counted(len(complete), 'topic')}, most of "
-        f"{most}; compute them, or leave their topics out with {option('missing', 'drop')}"
-    )
 
 
 def units_of(
@@ -169,37 +101,3 @@ def groups_left_out(sizes: Sequence[int]) -> IntArray:
     keys = [stream_key(1, names.Purpose.LEFT_OUT, stratum) for stratum in range(len(sizes))]
     places = map(_random_places, keys, sizes)
     return np.concatenate([place % n_groups for place in places])
-
-
-def unit_scores(
-    cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
-) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
-    """Return the mean scores of units, float64 (cell, run, unit); `Table.binary` and `ranges`.
-
-    distinct: bool (metric, gain).
-    of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
-    """
-    order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
-    mean, binary, ranges = [], [], list[Range | None]()
-    for metric, gain in np.argwhere(distinct).tolist():
-        scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
-        binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
-        mean.append(np.add.reduceat(scores, starts, axis=-1) / sizes)
-        ends = _range_of(cube, metric, binary=binary[-1])
-        if ends is not None:
-            check_range(scores, *ends)
-        check_differences(mean[-1], ends)
-        ranges.append(ends)
-    # In C order, as sums of doubles depend on the order of their terms.
-    return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges
-
-
-def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
-    """Return the range of the cube, of a metric of ours, or of 0 and 1; None if unknown."""
-    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
-    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
-    if low < high:
-        return low, high
-    known = parse_known(labels_of(cube, names.METRIC)[metric])
-    declared = known.definition.range if isinstance(known, Metric) else None
-    return declared or ((0.0, 1.0) if binary else None)

@@ -92,6 +92,25 @@ def as_cube(value: Any) -> xr.Dataset:
     return cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
 
 
+def cubes_of(data: Any) -> dict[str, xr.Dataset]:
+    """Return the cubes of one or several collections by name; the name of a single cube is empty.
+
+    data: A cube; a mapping or DataTree of cubes; a cube with a dim ``collection``.
+    """
+    if isinstance(data, xr.DataArray):
+        data = data.to_dataset(name=names.SCORE)
+    if isinstance(data, xr.DataTree):
+        nodes = {node.path.strip("/"): node.to_dataset() for node in data.subtree}
+        data = {name: cube for name, cube in nodes.items() if names.SCORE in cube}
+    elif isinstance(data, xr.Dataset) and names.COLLECTION in data.dims:
+        parts = {name: data.sel(collection=name, drop=True) for name in data.collection.values}
+        for dim in (names.TOPIC, names.RUN):
+            parts = {k: of.dropna(dim, how="all", subset=[names.SCORE]) for k, of in parts.items()}
+        data = parts
+    is_several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
+    return {str(name): as_cube(cube) for name, cube in (data if is_several else {"": data}).items()}
+
+
 def _with_cells(cube: xr.Dataset) -> xr.Dataset:
     """Return a cube with the dims metric and gain, where they are scalars or absent."""
     dims = cube[names.SCORE].dims

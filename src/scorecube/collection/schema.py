@@ -52,7 +52,8 @@ class Variable:
 
     def attrs(self) -> dict[str, str]:
         """Return the attributes of the variable in a dataset."""
-        return {"long_name": self.long_name, "units": self.units}
+        role = {"role": self.role} if self.role else {}
+        return {"long_name": self.long_name, "units": self.units, **role}
 
 
 def read_variables(text: str) -> tuple[Variable, ...]:
@@ -148,7 +149,7 @@ LEVEL_AT_RANK = RANKINGS[0].name
 
 
 def annotate(dataset: xr.Dataset, variables: Iterable[Variable]) -> xr.Dataset:
-    """Return a dataset with `long_name` and `units` set on some of its variables."""
+    """Return a dataset with the attributes set of some of its variables."""
     result = dataset.copy()
     for variable in variables:
         result[variable.name].attrs.update(variable.attrs())

@@ -17,8 +17,8 @@ from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.presets import preset_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.shared_options import SHARED
-from scorecube.analyses.units import cubes_of, units_of
-from scorecube.collection.arguments import as_cube
+from scorecube.analyses.units import units_of
+from scorecube.collection.arguments import as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import join_collections
@@ -100,8 +100,7 @@ def analyse(
     if preset is not None:
         analysis, trials, gains = _as_in_paper(analysis, preset, trials)
     analysis = check_analysis(analysis)
-    workers = SHARED["workers"].checked(workers) or default_workers()
-    executor = Executor(client, workers)
+    executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
         whole = as_cube(one).compute()
@@ -133,8 +132,9 @@ def _as_in_paper(
     if analysis is not None or name not in registry.names():
         text = f"{option('preset')}: expected an analysis of cubes, alone; found {preset!r}"
         raise BadPlan(text, option="preset")
-    record = registry.load(name)(**chosen.options)
-    return record, chosen.trials if trials is None else trials, chosen.gains
+    options = dict(chosen.values)
+    of_paper = options.pop("trials", None)
+    return registry.load(name)(**options), of_paper if trials is None else trials, chosen.gains
 
 
 def _joined(results: dict[str, xr.Dataset]) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.table import Table, make_table
-from scorecube.analyses.units import cubes_of
+from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import Table
+from scorecube.collection.arguments import cubes_of
 from scorecube.collection.schema import labels_of, read_variables
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
@@ -161,10 +162,9 @@ def _compared(
     coords = zip(VARIABLES[0].dims, (np.array(of, object) for of in labels), strict=True)
     result = xr.Dataset(coords=dict(coords))
     for variable in VARIABLES:
-        values = [row[variable.name] for row in rows]
-        array = np.array(values, object if variable.role == "label" else None)
-        attrs = variable.attrs() | {"role": variable.role}
-        result[variable.name] = (variable.dims, array.reshape([*result.sizes.values()]), attrs)
+        kind = object if variable.role == "label" else None
+        array = np.array([row[variable.name] for row in rows], kind).reshape([*map(len, labels)])
+        result[variable.name] = (variable.dims, array, variable.attrs())
     notes = list(dict.fromkeys(notes))
     return result.assign_attrs(run=systems[0], baseline=systems[1], notes=notes)
 

@@ -24,7 +24,7 @@ import xarray as xr
 
 from scorecube.analyses.plan import digest_of
 from scorecube.analyses.protocol import Analysis
-from scorecube.analyses.units import cubes_of
+from scorecube.collection.arguments import cubes_of
 from scorecube.errors import (
     BadName,
     BadPlan,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import scorecube as sc
 from scorecube import Stability, Swap
 from scorecube.analyses import jackknife
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.statistics.swap_rates import rate_limits, share_beyond
 from scorecube.testing import simulate_cube
 from tests.analyses.topic_samples.test_swap_closed_form import opposed

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube import Stability, Swap
-from scorecube.analyses.table import make_table
+from scorecube.analyses.preparation import make_table
 from scorecube.kernels.random.draws import Sampling
 from scorecube.names import Purpose
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores

@@ -1,0 +1,151 @@
+"""The one road in: from a cube to the table that an analysis computes with.
+
+Means over repetitions, complete topics, topic groups, bags of topics, distinct cells, ranges: no
+analysis does any of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from scorecube import names
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
+from scorecube.collection import schema
+from scorecube.collection.about_metrics import higher_of
+from scorecube.collection.arguments import DIMS, as_cube
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import (
+    about_left_out,
+    distinct_cells,
+    parse_known,
+    select,
+    uses_gains,
+    which_lack_most,
+)
+from scorecube.errors import BadPlan, counted, option
+from scorecube.metrics import Metric
+from scorecube.statistics.grid import check_differences, check_range
+
+
+def make_table(
+    cube: Any,
+    *,
+    metrics: Sequence[Any] | None = None,
+    runs: Sequence[str] | None = None,
+    missing: Literal["refuse", "drop"] = "refuse",
+    bags: bool = True,
+    weights: Mapping[str, float] | None = None,
+) -> Table:
+    """Return the table of one collection, or of several that are joined along topic.
+
+    cube: ``score[metric, gain, run, topic]``, dims and labels in any order, in memory or lazy; a
+        coordinate ``collection`` along topic names strata.
+    bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
+    weights: Weights of collections; 1 for those that it does not name.
+    """
+    cube, notes = as_cube(cube), list[str]()
+    schema.check(cube, schema.CUBE, "the cube")
+    cube = _over_repetitions(select(cube, metrics=metrics), runs, notes)
+    cube = _complete_topics(cube, missing, notes)
+    distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
+    of_topic, strata = units_of(cube, notes, in_bags=bags, weights=weights)
+    sizes = np.bincount(of_topic)
+    scores, binary, ranges = _unit_scores(cube, distinct, of_topic, sizes)
+    return Table(
+        metrics=tuple(labels_of(cube, names.METRIC)),
+        gains=tuple(labels_of(cube, names.GAIN)),
+        runs=tuple(labels_of(cube, names.RUN)),
+        cell_of=np.asarray(cell_of, np.int64),
+        scores=scores,
+        sizes=sizes.astype(float),
+        strata=strata,
+        ranges=tuple(ranges),
+        higher=higher_of(cube)[np.nonzero(distinct)[0]],
+        binary=binary,
+        in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
+        notes=tuple(notes),
+        uses_gains=uses_gains(cube),
+        teams=tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
+    )
+
+
+def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[str]) -> xr.Dataset:
+    """Return the mean scores of systems over their runs; or runs, if these are asked for."""
+    counts = Counter(labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else [])
+    if set(counts.values()) <= {1} or (runs and not counts.keys() >= set(runs)):
+        return select(cube, runs=runs)
+    systems = sorted(name for name in counts if runs is None or name in runs)
+    # A repetition without a score leaves its system without one: the others may be of another kind.
+    means = [
+        cube[names.SCORE].isel(run=cube[names.SYSTEM].values == name).mean(names.RUN, skipna=False)
+        for name in systems
+    ]
+    joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
+    several = sorted({counts[name] for name in systems})
+    of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
+    run, topic, _, repetition = (names.word(cube.attrs, name) for name in names.USUAL_WORDS)
+    run = "system" if run == names.RUN else run
+    notes.append(
+        f"Scores are means over {of} {repetition}s of a {run} on each {topic}; limits are over "
+        f"{topic}s."
+    )
+    others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
+    return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
+
+
+def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
+    """Return the loaded cube, perhaps without topics that lack scores; else refuse them."""
+    cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
+    absent = ~np.isfinite(cube[names.SCORE].values).all(axis=(0, 1))
+    lacking = absent.any(axis=0)
+    if not lacking.any():
+        return cube
+    if missing == "drop" and not lacking.all():
+        notes.append(about_left_out(cube, ~lacking))
+        return cube.isel(topic=np.flatnonzero(~lacking))
+    raise BadPlan(
+        f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
+        f"{which_lack_most(absent, labels_of(cube, names.RUN))}; compute them, or leave their "
+        f"topics out with {option('missing', 'drop')}"
+    )
+
+
+def _unit_scores(
+    cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
+) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
+    """Return the mean scores of units, float64 (cell, run, unit); `Table.binary` and `ranges`.
+
+    distinct: bool (metric, gain).
+    of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
+    """
+    order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
+    mean, binary, ranges = [], [], list[Range | None]()
+    for metric, gain in np.argwhere(distinct).tolist():
+        scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
+        binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
+        mean.append(np.add.reduceat(scores, starts, axis=-1) / sizes)
+        ends = _range_of(cube, metric, binary=binary[-1])
+        if ends is not None:
+            check_range(scores, *ends)
+        check_differences(mean[-1], ends)
+        ranges.append(ends)
+    # In C order, as sums of doubles depend on the order of their terms.
+    return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges
+
+
+def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
+    """Return the range of the cube, of a metric of ours, or of 0 and 1; None if unknown."""
+    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
+    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
+    if low < high:
+        return low, high
+    known = parse_known(labels_of(cube, names.METRIC)[metric])
+    declared = known.definition.range if isinstance(known, Metric) else None
+    return declared or ((0.0, 1.0) if binary else None)

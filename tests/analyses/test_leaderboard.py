@@ -118,7 +118,7 @@ def test_a_board_of_ranks_and_limits_do_not_depend_on_the_scale(declared: bool) 
     scores = {"code": scores_of("code"), "web": scores_of("web")}
 
     def of(scale: float, analysis: Any) -> xr.Dataset:
-        ends = {"score_low": ("metric", [0.0]), "score_high": ("metric", [scale])}
+        ends = {"score_low": ("metric", [-scale]), "score_high": ("metric", [scale])}
         cubes = {
             name: sc.cube_from_scores({"M": pd.DataFrame(x * scale)}).assign_coords(
                 ends if declared else {}
@@ -129,9 +129,9 @@ def test_a_board_of_ranks_and_limits_do_not_depend_on_the_scale(declared: bool) 
 
     small, large = (of(scale, sc.Board(standardise="rank")) for scale in (2**-10, 2**10))
     xr.testing.assert_allclose(small.drop_attrs(), large.drop_attrs())
-    small, large = (of(scale, sc.Board()) for scale in (2**-10, 1.0))
+    small, large = (of(scale, sc.Board()) for scale in (2**-10, 2**10))
     for name in ("mean", "mean_low", "mean_high"):
-        np.testing.assert_allclose(small[name] * 2**10, large[name], atol=1e-6)
+        np.testing.assert_allclose(small[name] * 2**10, large[name] / 2**10, atol=1e-6)
 
 
 def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:

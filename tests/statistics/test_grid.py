@@ -63,4 +63,4 @@ def test_scores_too_close_for_the_grid_are_refused_and_equal_ones_are_not() -> N
     with pytest.raises(BadInput, match="too little of the range"):
         check_differences(np.array([[0.5], [0.500001]]), (0.0, 1.0))
     check_differences(np.array([[0.5], [0.5]]), (0.0, 1.0))
-    check_differences(np.array([[0.5, 0.2], [0.5, 0.3]]), (0.0, 1.0))  # alike on one topic
+    check_differences(np.array([[0.5, 0.2], [0.500001, 0.3]]), (0.0, 1.0))  # apart on one topic

@@ -1,4 +1,4 @@
-# Python >= 3.11 and make are all that is needed: make demo, make test. The tiers of tests are described in CONTRIBUTING.md.
+# Python >= 3.11 and make are all that is needed: make demo, make test. CONTRIBUTING.md describes the tests.
 PYTHON ?= python3
 VENV := .venv
 TEST_VENV := .venv-test
@@ -15,56 +15,29 @@ SERIAL := alone
 QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
-.PHONY: demo test test-all check quick rest mutants soak bench docs lock clean help
+.PHONY: check test test-all docs demo
 
-help: ## Show this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
-
-demo: $(VENV)/ready ## Install from the lock, then analyse a simulated study and write demo/report.html
-	$(VENV)/bin/scorecube demo --out demo
-
-test: $(TEST_VENV)/ready ## Install from the lock, then lint, types and the quick tests
-	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
-	@$(MAKE) --no-print-directory quick
-
-test-all: $(TEST_VENV)/ready ## The same, then all other tests
-	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory rest
-
-check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings only
+check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings
 	$(TEST_VENV)/bin/python -m pip check --disable-pip-version-check
 	$(TEST_VENV)/bin/ruff check .
 	$(TEST_VENV)/bin/ruff format --check .
 	$(TEST_VENV)/bin/mypy
 	$(PYTEST) -q --durations=0 --durations-min=5 tests/test_architecture.py tests/test_docstrings.py -m "not process"
 
-quick: $(TEST_VENV)/kernels ## The quick tests only
+test: $(TEST_VENV)/ready ## Install from the lock, check, then run the quick tests
+	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
 	$(PYTEST) $(PARALLEL) -m "$(QUICK)"
 
-rest: $(TEST_VENV)/kernels ## What the quick tests leave out
+test-all: test ## The same, then all other tests
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(PROGRAMS) or $(SERIAL))"
 	$(PYTEST) $(BY_FILE) --hypothesis-profile=ci -m "($(PROGRAMS)) and not ($(SERIAL))"
 	$(PYTEST) --hypothesis-profile=ci -m "$(SERIAL)"
 
-mutants: $(TEST_VENV)/kernels ## Changes of single expressions that no test notices, a sample
-	for room in kernels statistics analyses; do $(TEST_VENV)/bin/python -m tests.mutants $$room --sample 200 || true; done
-
-soak: $(TEST_VENV)/kernels ## 300 kills, 500 damaged files, and a failure at every call of the file system: an hour
-	SCORECUBE_SOAK=1 $(PYTEST) tests/storage
-
-bench: $(TEST_VENV)/ready ## Times of this tree and of OLD=<another checkout> in turn, as ratios
-	$(TEST_VENV)/bin/python -m tests.benchmarks $(OLD) .
-
 docs: $(TEST_VENV)/ready ## All pages as docs/_build/html/index.html, built and read without network
 	$(TEST_VENV)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-lock: ## Renew the lock (needs uv); it holds hashes and no addresses
-	uv pip compile -q --no-header --universal --generate-hashes --python-version 3.11 --group build --extra cluster --extra s3 --extra docs --extra test \
-		pyproject.toml -o requirements.lock
-
-clean: ## Remove environments, caches and the demo
-	rm -rf $(VENV) $(TEST_VENV) demo docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+demo: $(VENV)/ready ## Install from the lock, then analyse a simulated study and write demo/report.html
+	$(VENV)/bin/scorecube demo --out demo
 
 # Only what scorecube needs, in the versions of the lock.
 $(VENV)/ready: requirements.lock pyproject.toml

@@ -26,7 +26,7 @@ EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.scandir",
 """Of Python's audit hooks: calls of the file system, whichever library makes them."""
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 SOAK = bool(os.environ.get("SCORECUBE_SOAK"))
-"""Whether ``make soak`` runs, which takes an hour."""
+"""Whether tests run for an hour."""
 
 
 def cube(seed: int = 0, metric: str = "m", n_topics: int = 24) -> xr.Dataset:

@@ -13,7 +13,7 @@ from tests.conftest import Cli, Files
 from tests.storage.states import FAULTS, is_whole, state
 
 STEP = int(os.environ.get("SCORECUBE_SOAK", "31"))
-"""One call in so many fails; every one in ``make soak``, which takes an hour."""
+"""One call in so many fails; every one with ``SCORECUBE_SOAK=1``, which takes an hour."""
 
 
 def commands(files: Files) -> dict[str, list[object]]:

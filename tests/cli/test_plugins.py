@@ -1,61 +1,21 @@
-"""What other packages add by entry points: analyses, metrics and readers, in Python as on the command line."""
+"""What other packages add by entry points: the plugins of docs/how-to/extend.md, in Python and as commands."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-ANALYSIS = '''
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from scorecube.analyses.options import option_field
-from scorecube.analyses.protocol import Sum, Analysis
-from scorecube.collection.schema import Variable
-
-VARIABLES = (Variable("trials_run", ("metric", "gain"), "iu", "trials", "trials", "count"),)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Graded(Analysis):
-    """Counts its trials."""
-
-    name: ClassVar[str] = "graded"
-
-    grade: Literal["fine", "coarse"] = option_field("fine", "How fine the result is.")
-
-    def block(self, table, start, stop):
-        return {"trials_run": Sum((stop - start) * (table.scores[:, 0, 0] >= 0).astype(int))}
-
-    def result(self, table, totals):
-        return table.dataset(VARIABLES, totals)
-'''
-METRIC = '''
-from scorecube.metrics import metric
-
-
-@metric("First", source="a test")
-def first(ranks, levels, judged, gains, cutoff, parameters, out):
-    """Whether the first document is relevant."""
-    out[0] = 1.0 if ranks.shape[0] > 0 and ranks[0] == 1 and levels[0] > 0 else 0.0
-'''
-READER = """
-import pandas as pd
-
-from scorecube.ingest.formats import Format
-
-
-def read(file, metric):
-    rows = [("a", *line.split("="), "M") for line in file.text.split()]
-    return pd.DataFrame(rows, columns=["run", "topic", "score", "metric"])
-
-
-FORMAT = Format("equals", "topic=score", lambda file: "=" in file.text, read)
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extend.md"
+FILES = dict(
+    re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+)
+"""The package of the page: name of a file -> its content."""
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -68,56 +28,78 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> dict[str, str]:
-    """Install a package with plugins; return the environment that has it."""
-    package = tmp_path / "graded_plugin"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for name, text in (("analysis", ANALYSIS), ("metric", METRIC), ("reader", READER)):
-        (package / f"{name}.py").write_text(text)
-    metadata = tmp_path / "graded_plugin-1.0.dist-info"
+    """Install the package of the page, and a plugin without a module; return the environment."""
+    project = tomllib.loads(FILES["pyproject.toml"])["project"]
+    modules = {name: text for name, text in FILES.items() if name.endswith(".py")}
+    assert len(modules) == 3
+    for name, text in {"my_plugin/__init__.py": "", **modules}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    metadata = tmp_path / "my_plugin-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: graded-plugin\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        "[scorecube.analyses]\ngraded = graded_plugin.analysis:Graded\nlost = graded_nowhere:X\n"
-        "[scorecube.metrics]\nfirst = graded_plugin.metric:first\n"
-        "[scorecube.readers]\nequals = graded_plugin.reader:FORMAT\n"
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     )
+    groups = project["entry-points"]
+    groups["scorecube.analyses"]["lost"] = "nowhere:X"
+    points = [
+        line
+        for group, of in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in of.items()))
+    ]
+    (metadata / "entry_points.txt").write_text("\n".join(points))
     return {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
 
 
-def test_plugins_are_commands(plugin: dict[str, str]) -> None:
+@pytest.mark.process
+def test_plugins_are_commands(plugin: dict[str, str], tmp_path: Path) -> None:
     shown = run("--help", **plugin)
-    assert "graded" in shown.stdout.partition("Further analyses")[2]
+    assert "winners" in shown.stdout.partition("Further analyses")[2]
     (problem,) = shown.stderr.splitlines()
-    assert "lost (graded_nowhere:X)" in problem
-    assert "graded" in run("list", "analyses", **plugin).stdout
+    assert "lost (nowhere:X)" in problem
     assert "First" in run("list", "metrics", **plugin).stdout
-    assert "fine|coarse" in run("graded", "--help", **plugin).stdout
+    assert "--places" in run("winners", "--help", **plugin).stdout
     done = run(
-        _SCORECUBE_COMPLETE="complete_bash", COMP_WORDS="scorecube gr", COMP_CWORD="1", **plugin
+        _SCORECUBE_COMPLETE="complete_bash", COMP_WORDS="scorecube wi", COMP_CWORD="1", **plugin
     )
-    assert done.stdout.split() == ["graded"]
+    assert done.stdout.split() == ["winners"]
+    for name, scores in (("a", "t1=0.5\nt2=0.25\n"), ("b", "t1=0.25\nt2=0.25\n")):
+        (tmp_path / name).write_text(scores)
+    study = str(tmp_path / "study.zarr")
+    run("import", study, *(str(tmp_path / name) for name in "ab"), "--name", "mine", **plugin)
+    assert "score: a 100.0%, of trials." in run("winners", study, **plugin).stdout
+    table = run("show", study, "winners", "--format", "csv", **plugin).stdout.splitlines()
+    assert table[:2] == ["collection,metric,gain,run,mean,share", "mine,score,auto,a,0.375,1.0"]
+    run("figure", study, "winners", "--out", str(tmp_path / "winners.svg"), **plugin)
+    # Neither is the leaderboard of a page an analysis that answers its question.
+    run("report", study, "--out", str(tmp_path / "page.html"), **plugin)
+    assert "How often a run leads when" in (tmp_path / "page.html").read_text()
 
 
-def test_plugins_are_there_in_python(plugin: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "scores.txt").write_text("t1=0.5\nt2=0.25\n")
+def test_plugins_are_there_in_python(plugin: dict[str, str]) -> None:
     code = """
-import sys, warnings
+import warnings
+import numpy as np
 warnings.simplefilter("ignore")
+import xarray as xr
 import scorecube as sc
-cube = sc.import_scores(sys.argv[1])
-from graded_plugin.analysis import Graded
-result = sc.analyse(cube, Graded(grade="coarse"), trials=7)
-print(result["trials_run"].values.tolist(), cube["score"].values.ravel().tolist())
-judged = {"t1": {"d1": 1, "d2": 0}, "t2": {"d1": 1, "d2": 0}}
-ranked = {"a": {"t1": {"d1": 2.0, "d2": 1.0}, "t2": {"d1": 1.0, "d2": 2.0}}}
-scores = sc.evaluate(sc.read_rankings(ranked, judged), metrics=["First"])["score"]
-print(len(sc.table(result)), scores.values.ravel().tolist())
+from scorecube.testing import simulate_rankings
+cube = sc.evaluate(simulate_rankings(n_runs=4, seed=1), metrics=["First", "AP"])
+from my_plugin.analysis import Winners
+results = [
+    sc.analyse(cube, Winners(places=2), trials=60, workers=workers, block_units=units).drop_attrs()
+    for workers, units in ((1, 60), (1, 7), (2, 20))
+]
+for result in results:
+    xr.testing.assert_identical(result, results[0])
+drawn = sc.samples(cube, sc.Bootstrap(), trials=60)["topic_sample"].values
+means = cube["score"].values[..., drawn].mean(axis=-1).round(9)
+edge = np.sort(means, axis=2)[:, :, [-2]]
+print((results[0]["leads"].values == (means >= edge).sum(axis=-1)).all())
+print(set(cube["score"].sel(metric="First").values.ravel().tolist()))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "scores.txt")],
-        env=os.environ | plugin, capture_output=True, text=True,
+        [sys.executable, "-c", code], env=os.environ | plugin, capture_output=True, text=True,
     )  # fmt: skip
     assert done.stderr == ""
-    assert done.stdout.splitlines()[0] == "[[7]] [0.5, 0.25]"
-    assert done.stdout.splitlines()[1] == "1 [1.0, 0.0]"
+    assert done.stdout.splitlines() == ["True", "{0.0, 1.0}"]

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
+from scorecube.ingest import formats, tools
+from scorecube.ingest.formats import Format
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
@@ -193,3 +196,15 @@ def test_bad_lines_are_refused_by_file_and_line(
     first = str(caught.value).splitlines()[0]
     assert first.startswith(f"{path}:{number}: ")
     assert words in first
+
+
+def test_a_format_from_outside_without_a_column_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "REGISTERED", {})
+    frame = pd.DataFrame({"run": ["a"], "item": ["1"], "score": [0.5]})
+    formats.register_format(Format("mine", "of a test", lambda _: False, lambda *_: frame))
+    monkeypatch.setattr(tools, "REGISTERED", formats.REGISTERED)
+    (tmp_path / "x").write_text("1")
+    with pytest.raises(BadInput, match="x: the layout mine returns no column 'topic'"):
+        import_scores(tmp_path / "x", layout="mine")

@@ -13,6 +13,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses import registry as analyses
+from scorecube.report.formats import summaries
 from scorecube.report.page import write_page
 from scorecube.report.results import answers
 from scorecube.report.tables import Table
@@ -73,6 +74,8 @@ def test_a_view_from_outside_is_shown_and_reported(
     study = sc.open_study(toy_study)
     (answer,) = answers(study["one"].result("toy"))
     assert answer.sentence == "AP: error rate 0.250, of a toy."
+    (lines,) = summaries([study["one"].result("toy")], 80)
+    assert ["metric", "error", "rate"] in map(str.split, lines)
     shown = scorecube("show", toy_study, "toy", "--format", "csv").succeeded().stdout.splitlines()
     assert shown[:2] == ["collection,metric,error_rate", "one,AP,0.25"]
     write_page(study, tmp_path / "page.html")

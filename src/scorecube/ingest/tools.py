@@ -206,12 +206,12 @@ def read_collections(
     for path in paths:
         file = File.read(path)
         name = detect(file) if layout == AUTO else layout
-        columns = [chosen] if name == LONG else []
-        if chosen and not columns:
+        if chosen and name != LONG:
             raise no_table(chosen, f"the layout {name}")
-        scores = load_format(name).read(file, metric, *columns)
+        scores = load_format(name).read(file, metric, *[chosen] * (name == LONG))
         if not isinstance(scores, Part):
-            named = scores if "metric" in scores else scores.assign(metric=metric or SCORE)
-            scores = Part(named, path)
+            if lacking := [role for role in ("run", "topic", SCORE) if role not in scores]:
+                raise BadInput(f"the layout {name} returns no column {lacking[0]!r}", path)
+            scores = Part(scores.assign(metric=scores.get("metric", metric or SCORE)), path)
         parts.append(scores)
     return parts

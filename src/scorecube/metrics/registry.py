@@ -175,7 +175,7 @@ def metric(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
 
-    The decorator is all that a metric needs: it is evaluated, n_scored and completed once its file
+    The decorator is all that a metric needs: it is evaluated, listed and completed once its file
     is imported.
 
     Parameters

@@ -289,11 +289,11 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
     if table.rows(result) > MOST_MADE:
         return pd.DataFrame()
     frame = table.frame(result)
-    if {names.METRIC, COLLECTION} <= {*frame.columns}:
+    if table.brief and {names.METRIC, COLLECTION} <= {*frame.columns}:
         traits = frame.attrs
         frame = rows_at(with_labels(frame), table.at)
         frame.attrs = traits
-    if names.N_TOPICS in result.attrs and names.N_TOPICS not in frame:
+    if table.brief and names.N_TOPICS in result.attrs and names.N_TOPICS not in frame:
         frame[names.N_TOPICS] = int(result.attrs[names.N_TOPICS])
     return frame
 
@@ -301,7 +301,7 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
 def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the columns that a terminal shows of a table, by heading."""
     layout = {}
-    for word in (table.brief or " ".join(map(str, frame.columns))).split():
+    for word in (table.brief or " ".join(map(str, frame.columns.drop(COLLECTION)))).split():
         heading, _, text = word.partition("=")
         text = text or heading
         names_of = [f"{text[:-1]}{end}" for end in LIMITS] if "~" in text else text.split(",")

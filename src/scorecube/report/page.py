@@ -179,7 +179,7 @@ def part_of(kind: str, result: xr.Dataset) -> Part:
         for name, table in view.tables.items()
         if name in whole or (name in view.shown and table.rows(result) <= MOST_ROWS)
     }
-    if view.figure is not None and LEADERBOARD not in view.answers:
+    if view.figure is not None and kind not in LEADERBOARD.analyses:
         gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
         for gain in gains or [""]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
@@ -197,7 +197,7 @@ def render(
     metrics: Sequence[str],
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
-    board = next((section for section in sections if LEADERBOARD in section.view.answers), None)
+    board = next((section for section in sections if section.kind in LEADERBOARD.analyses), None)
     joined = next((section for section in sections if section.kind == "board"), None)
     several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
     matrices = []

@@ -8,40 +8,12 @@ from typing import Any
 import ir_measures
 import pandas as pd
 import pytest
-import typer
 import xarray as xr
 
 import scorecube as sc
-from scorecube.cli.program import app
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.errors import BadInput, BadPlan, ScorecubeError, option
+from scorecube.errors import BadInput, ScorecubeError, option
 from scorecube.testing import simulate_cube, simulate_rankings
-
-commands: Any = typer.main.get_command(app)
-flag_of = commands.build("bootstrap").flag_of
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "in_python", "on_command_line"),
-    [
-        ("size", 25, "size=25", "--size 25"),
-        ("metrics", None, "metrics", "--metrics"),
-        ("missing", "drop", "missing='drop'", "--missing drop"),
-        ("plus_one", False, "plus_one=False", "--no-plus-one"),
-        ("sampling", "replacement", "sampling='replacement'", "--sampling replacement"),
-        ("collections", ["A", "B"], "collections=['A', 'B']", "--collection A,B"),
-        ("alphas", (0.05, 0.01), "alphas=(0.05, 0.01)", "--alpha 0.05,0.01"),
-        ("memory", "", "memory=''", "--memory ''"),
-    ],
-)
-def test_an_argument_is_shown_as_python_and_as_the_command_line_spell_it(
-    name: str, value: object, in_python: str, on_command_line: str
-) -> None:
-    error = BadPlan(f"too few topics; use {option(name, value)}, or fewer runs", option=name)
-    assert str(error) == f"too few topics; use {in_python}, or fewer runs"
-    assert error.message(flag_of) == f"too few topics; use {on_command_line}, or fewer runs"
-    assert error.option == name
-    assert repr(error) == f"BadPlan({str(error)!r})"
 
 
 def test_an_error_crosses_processes_whole() -> None:

@@ -103,6 +103,8 @@ IMPOSSIBLE = [
     ("show STUDY maxt", "scorecube maxt STUDY"),
     ("show STUDY swap --table rate", "rates"),
     ("show STUDY swop", "no analysis 'swop'"),
+    ("figure STUDY swap --kind bars", "--by"),
+    ("fetch adhoc5", "--into"),
 ]
 
 
@@ -112,25 +114,26 @@ def test_what_cannot_be_done_is_one_message(refused: Refused, words: str, named:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "named"),
     [
-        "swap STUDY --sise 3",
-        "swap STUDY --trials 0",
-        "swap STUDY --workers 0",
-        "swap STUDY --sampling some",
-        "swap",
-        "sawp STUDY",
-        "show STUDY",
-        "show STUDY swap --format yaml",
-        "list everything",
-        "evaluate STUDY --name x --runs RUNS",
-        EVALUATE + "--order best",
-        "import STUDY --name x",
-        "import STUDY --name x TMP/x.csv --layout diagonal",
+        ("swap STUDY --sise 3", "--size"),
+        ("swap STUDY --trials 0", "--trials"),
+        ("swap STUDY --workers 0", "--workers"),
+        ("swap STUDY --sampling disjiont", "disjoint"),
+        ("paired STUDY --tests t,anova", "anova"),
+        ("swap", "Missing argument"),
+        ("sawp STUDY", "swap"),
+        ("show STUDY", "ANALYSIS"),
+        ("show STUDY swap --format jsn", "json"),
+        ("list everything", "metrics"),
+        ("evaluate STUDY --name x --runs RUNS", "--qrels"),
+        (EVALUATE + "--order best", "--order"),
+        ("import STUDY --name x", "FILE"),
+        ("import STUDY --name x TMP/x.csv --layout diagonal", "diagonal"),
     ],
 )
-def test_wrong_usage_exits_with_2(refused: Refused, words: str) -> None:
-    refused(words, "", status=2)
+def test_wrong_usage_exits_with_2(refused: Refused, words: str, named: str) -> None:
+    refused(words, named, status=2)
 
 
 def test_other_runs_or_judgements_for_an_existing_collection(

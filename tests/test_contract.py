@@ -6,8 +6,6 @@ import dataclasses
 import inspect
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,10 +293,3 @@ def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
                 same = stored[digests.index(result.attrs["digest"])]
                 for variable in {*result.data_vars} & {*same.data_vars}:
                     np.testing.assert_array_equal(result[variable].values, same[variable].values)
-
-
-@pytest.mark.process
-def test_import_costs_nothing_until_something_is_used() -> None:
-    code = "import sys, scorecube, scorecube.cli.program; print(sorted({'numpy', 'xarray', 'numba', 'dask', 'zarr'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,39 +61,3 @@ def test_wrong_usage_is_one_line(scorecube: Cli, name: str) -> None:
     assert (outcome.status, outcome.stdout) == (2, "")
     (line,) = outcome.stderr.splitlines()
     assert line.startswith("error: No such option: --no-such-option")
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "meant"),
-    [
-        ("swop STUDY", 2, "swap"),
-        ("swap STUDY --samplin disjoint", 2, "--sampling"),
-        ("swap STUDY --sampling disjiont", 2, "disjoint"),
-        ("paired STUDY --tests t,anova", 2, "anova"),
-        ("show STUDY swap --format jsn", 2, "json"),
-        ("swap", 2, "STUDY"),
-        ("evaluate STUDY --name x --runs x --qrels x --metrics nDGC@10", 1, "nDCG"),
-        ("swap STUDY --metrics nDCG@1", 1, "nearest: nDCG@10"),
-        ("swap STUDY --collection smal", 1, "small"),
-        ("show STUDY swpa", 1, "'swpa'"),
-        ("figure STUDY swap --kind bars", 1, "--by"),
-        ("design STUDY --variance 0.04", 1, "both"),
-        ("wcw", 1, "neither"),
-        ("fetch adhoc5", 1, "--into"),
-    ],
-)
-def test_a_mistake_is_one_line_that_names_what_is_meant(
-    scorecube: Cli, finished_study: Path, words: str, status: int, meant: str
-) -> None:
-    outcome = scorecube(*words.replace("STUDY", str(finished_study)).split())
-    assert (outcome.status, outcome.stdout) == (status, "")
-    (line,) = outcome.stderr.splitlines()
-    assert line.startswith("error: ")
-    assert meant in line
-    assert "Value error" not in line
-
-
-def test_lists_and_gain_settings_are_printed(scorecube: Cli) -> None:
-    assert "highest level first" in scorecube("list", "gains").succeeded().stdout
-    assert "nDCG" in scorecube("list", "metrics").succeeded().stdout
-    assert "leaderboard" in scorecube("list", "analyses").succeeded().stdout

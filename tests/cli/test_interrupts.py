@@ -17,7 +17,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.cli.program import interruptible
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 from tests.cluster.lab import wait_until, with_words
@@ -45,18 +44,6 @@ ENDS = [
     (signal.SIGTERM, 143, " by SIGTERM"),
     (signal.SIGHUP, 129, " by SIGHUP"),
 ]
-
-
-def test_the_first_signal_interrupts_and_later_ones_do_not() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-    before = signal.getsignal(signal.SIGTERM)
-    with interruptible() as received:
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert received == [signal.SIGTERM, signal.SIGINT, signal.SIGTERM]
-    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,12 @@ from scorecube import Bootstrap, Correlation, Leaderboard, Swap, Teams, evaluate
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan, ClusterFailed
 from scorecube.execute.clusters import open_executor
-from scorecube.execute.executor import on_cluster
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.api import analyse
 from tests.cluster.lab import LOCAL, bare_scheduler, is_loopback, open_client, wait_until
 
 if TYPE_CHECKING:
-    from distributed import Client
+    pass
 
 pytestmark = pytest.mark.process
 HOW: dict[str, Any] = {"trials": 4000, "seed": 3, "block_units": 100}
@@ -196,20 +195,3 @@ def test_a_scheduler_asks_for_the_certificates_of_the_settings(tmp_path: Path) -
             open_client(None, address) as client,
         ):
             assert client.scheduler_info()["address"] == address
-
-
-def test_a_block_that_ends_its_workers_is_reported_in_one_message() -> None:
-    from distributed.core import Status
-    from distributed.scheduler import KilledWorker, WorkerState
-
-    class Reached:
-        scheduler = None
-
-    last = WorkerState(
-        address="tls://10.0.0.7:1", status=Status.running, pid=1, name="w", nthreads=1, memory_limit=1, local_directory="/",
-        nanny="", server_id="w", scheduler=None,
-    )  # fmt: skip
-    client: Client = Reached()  # type: ignore[assignment]
-    message = r"6 workers ended while they computed the same block, the last at tls://10.0.0.7:1"
-    with pytest.raises(ClusterFailed, match=message), on_cluster(client):
-        raise KilledWorker("swap-0", last, 5)

@@ -13,8 +13,6 @@ import pytest
 import xarray as xr
 
 from scorecube import Bootstrap, Randomisation, Swap, Tukey
-from scorecube.analyses.plan import cube_digest
-from scorecube.collection.selection import select
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, samples
 from tests.cluster.lab import LOCAL, open_client
@@ -152,24 +150,6 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one(cube: xr.Dataset, analys
         xr.testing.assert_identical(shorter, longer.isel(trial=slice(trials)))
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        *({"metrics": labels} for labels in (["AP"], ["RR", "nDCG@10"], ["nDCG@10", "AP"])),
-        *({"gains": labels} for labels in (["3:2:1"], ["10:5:1", "3:2:1"])),
-    ],
-)
-def test_fewer_metrics_or_gain_settings_give_the_same_numbers(
-    cube: xr.Dataset, chosen: Any
-) -> None:
-    every = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
-    fewer = analyse(select(cube, **chosen), Swap(), trials=TRIALS, seed=4, workers=1)
-    kept = {name.removesuffix("s"): labels for name, labels in chosen.items()}
-    assert_same(of_themselves(fewer), of_themselves(every.sel(kept)))
-    graded = every.sel(metric="nDCG@10")
-    assert not graded["count"].sel(gain="3:2:1").equals(graded["count"].sel(gain="10:5:1"))
-
-
 def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
     random = np.random.default_rng(3)
     scales = {"share": 1.0, "documents": 1e6, "cost": -250.0}
@@ -181,30 +161,3 @@ def test_a_metric_on_another_scale_does_not_touch_the_others() -> None:
     for metric, frame in frames.items():
         alone = analyse(cube_from_scores({metric: frame}), Swap(), trials=TRIALS, seed=4, workers=1)
         assert_same(of_themselves(alone), of_themselves(every.sel(metric=[metric])))
-
-
-def test_order_of_runs_and_topics_does_not_matter() -> None:
-    random = np.random.default_rng(8)
-    runs, topics = [f"run{k}" for k in range(6)], [str(k) for k in range(1, 13)]
-    frames = {
-        metric: pd.DataFrame(random.uniform(size=(6, 12)), runs, topics) for metric in ("m1", "m2")
-    }
-    shuffled = {
-        metric: frame.loc[random.permutation(runs), random.permutation(topics)]
-        for metric, frame in frames.items()
-    }
-    assert not shuffled["m1"].index.equals(frames["m1"].index)
-    assert not shuffled["m1"].columns.equals(frames["m1"].columns)
-    cubes = [cube_from_scores(each) for each in (frames, shuffled)]
-    assert cube_digest(cubes[0]) == cube_digest(cubes[1])
-    first, second = (analyse(each, Swap(), trials=TRIALS, seed=4, workers=1) for each in cubes)
-    assert_same(second, first)
-    assert second.attrs["digest"] == first.attrs["digest"]
-
-
-def test_a_chunked_cube_gives_the_same(cube: xr.Dataset) -> None:
-    chunked = cube.chunk({"run": 2, "topic": 11})
-    assert len(chunked.chunks["topic"]) > 1
-    expected = analyse(cube, Swap(), trials=TRIALS, seed=4, workers=1)
-    assert_same(analyse(chunked, Swap(), trials=TRIALS, seed=4, workers=1), expected)
-    assert len(chunked.chunks["topic"]) > 1, "the caller's cube was loaded in place"

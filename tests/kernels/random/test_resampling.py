@@ -5,8 +5,6 @@ Every uniformity test refuses chi-square beyond 4.5 standard deviations, that is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,8 +62,11 @@ def plain_permutations(seed: int, trial: int, n_topics: int, n_runs: int) -> lis
 @examples
 @given(n_topics=st.integers(1, 70), seed=seeds, trial=trials)
 def test_samples_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
-    expected = [word * n_topics >> 64 for word in numpy_words(seed, 3, trial, n_topics)]
-    assert samples_of(n_topics, trial, trial + 1, seed)[0].tolist() == expected
+    expected = [
+        [word * n_topics >> 64 for word in numpy_words(seed, 3, each, n_topics)]
+        for each in range(trial, trial + 3)
+    ]
+    assert samples_of(n_topics, trial, trial + 3, seed).tolist() == expected
 
 
 @examples
@@ -75,36 +76,18 @@ def test_samples_equal_plain_python(n_topics: int, seed: int, trial: int) -> Non
     trial=trials,
 )
 def test_signs_equal_plain_python(n_topics: int, seed: int, trial: int) -> None:
-    words = numpy_words(seed, 4, trial, (n_topics + 63) // 64)
-    expected = [1 - 2 * (words[topic // 64] >> topic % 64 & 1) for topic in range(n_topics)]
-    assert signs_of(n_topics, trial, trial + 1, seed)[0].tolist() == expected
+    for each, found in enumerate(signs_of(n_topics, trial, trial + 3, seed), trial):
+        words = numpy_words(seed, 4, each, (n_topics + 63) // 64)
+        expected = [1 - 2 * (words[topic // 64] >> topic % 64 & 1) for topic in range(n_topics)]
+        assert found.tolist() == expected
 
 
 @examples
 @given(n_topics=st.integers(1, 12), n_runs=st.integers(2, 15), seed=seeds, trial=trials)
 def test_permutations_equal_plain_python(n_topics: int, n_runs: int, seed: int, trial: int) -> None:
-    found = permutations_of(n_topics, n_runs, trial, trial + 1, seed)[0]
-    assert found.tolist() == plain_permutations(seed, trial, n_topics, n_runs)
-
-
-@examples
-@given(
-    seed=seeds,
-    first=st.integers(0, 10**9),
-    cuts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
-)
-def test_any_split_into_blocks_draws_the_same_trials(
-    seed: int, first: int, cuts: list[int]
-) -> None:
-    edges = [first, *(first + cut for cut in sorted(cuts)), first + 30]
-    draws: list[Callable[[int, int], Integers]] = [
-        lambda start, stop: samples_of(11, start, stop, seed),
-        lambda start, stop: signs_of(70, start, stop, seed),
-        lambda start, stop: permutations_of(3, 4, start, stop, seed),
-    ]
-    for draw in draws:
-        blocks = [draw(*block) for block in pairwise(edges)]
-        np.testing.assert_array_equal(np.concatenate(blocks), draw(first, first + 30))
+    found = permutations_of(n_topics, n_runs, trial, trial + 3, seed).tolist()
+    places = range(trial, trial + 3)
+    assert found == [plain_permutations(seed, each, n_topics, n_runs) for each in places]
 
 
 @examples

@@ -260,17 +260,6 @@ def test_results_are_as_the_contract_says(tmp_path: Path) -> None:
     assert picture.stat().st_size > 1000
 
 
-def test_a_study_opens_from_python(finished_study: Path, files: Files) -> None:
-    study = sc.open_study(finished_study)
-    assert list(study) == ["small"]
-    rankings = sc.read_rankings(files.runs, files.qrels, teams=files.teams, order="score")
-    xr.testing.assert_equal(study["small"].rankings, rankings)
-    xr.testing.assert_equal(
-        study["small"].cube, sc.evaluate(rankings, ["AP", "Q", "nDCG@10"], ["auto", "1:1:1"])
-    )
-    assert study["small"].result("swap").attrs["trials"] == 5
-
-
 def test_plain_xarray_opens_a_study(analysed_study: Path) -> None:
     study = sc.open_study(analysed_study)
     for name in study:

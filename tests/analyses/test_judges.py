@@ -187,9 +187,6 @@ def test_topics_without_any_score_count_as_not_judged() -> None:
     assert any("4 topics of a left out" in note for note in result.attrs["notes"])
 
 
-# Refusals
-
-
 # Files
 
 

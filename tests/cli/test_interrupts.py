@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import signal
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -20,9 +19,7 @@ import scorecube as sc
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study
 from tests.cluster.lab import wait_until, with_words
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
+from tests.conftest import Cli
 
 MAIN = """
 import signal
@@ -46,25 +43,13 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (OSError(errno.ENOSPC, "No space left", "a/b"), "a/b: No space left on device; mend this"),
-        (MemoryError("Unable to allocate 8.00 TiB"), "out of memory: Unable to allocate 8.00 TiB;"),
-        (MemoryError(), "out of memory: the machine refused to give more; "),
-    ],
-)
-def test_errors_of_the_machine_are_one_line(
-    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, tmp_path: Path
+def test_too_little_memory_is_one_line(
+    scorecube: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr("scorecube.storage.open_study", fail)
+    monkeypatch.setattr("scorecube.storage.open_study", Mock(side_effect=MemoryError()))
     outcome = scorecube("info", tmp_path)
-    assert outcome.status == 1
-    assert outcome.stderr.startswith(f"error: {message}")
-    assert len(outcome.stderr.splitlines()) == 1
+    (line,) = outcome.stderr.splitlines()
+    assert (outcome.status, line.startswith("error: out of memory: ")) == (1, True)
 
 
 @pytest.fixture(scope="module")

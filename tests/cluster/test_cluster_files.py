@@ -1,11 +1,11 @@
-"""Cluster files: shipped ones are read, mistakes are reported, ports are protected, jobs ask for what their file says."""
+"""Cluster files: shipped ones are read, mistakes are reported, ports are protected, array jobs have every part once."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -13,9 +13,6 @@ import yaml
 from scorecube.errors import BadPlan
 from scorecube.workflow.sweep_file import read_sweep
 from tests.cluster.lab import LOCAL, open_client
-
-if TYPE_CHECKING:
-    from tests.conftest import Cli
 
 FILES = Path(__file__).parents[2] / "cluster"
 
@@ -64,45 +61,6 @@ def test_no_open_port_without_certificates(settings: Any) -> None:
     chosen = (None, settings) if of_scheduler else (settings,)
     with pytest.raises(BadPlan, match="require-encryption to False"), open_client(*chosen):
         pass
-
-
-@pytest.fixture
-def submitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with the command that submits jobs, which notes them and refuses them, and a folder of its own."""
-    pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
-    program = tmp_path / "bin" / "sbatch"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(
-        f"#!/bin/sh\ncat $1 > {tmp_path}/job\necho >> {tmp_path}/called\n"
-        "echo 'sbatch: error: invalid partition: nowhere' >&2\nexit 1\n"
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.mark.process
-def test_jobs_ask_for_what_their_file_says_and_a_refused_one_ends_the_command(
-    submitting: Path, scorecube: Cli, finished_study: Path
-) -> None:
-    settings = yaml.safe_load((FILES / "slurm.yaml").read_text())
-    settings["options"] |= {"queue": "long", "account": "us", "interface": "lo"}
-    settings["scale"] = {"jobs": 3}
-    file = submitting / "cluster.yaml"
-    file.write_text(yaml.safe_dump(settings))
-    outcome = scorecube("swap", finished_study, "--trials", 7, "--seed", 9, "--cluster", file)
-    assert outcome.status == 1
-    (said,) = outcome.stderr.splitlines()
-    assert "sbatch: error: invalid partition: nowhere" in said
-    assert len((submitting / "called").read_text().splitlines()) == 3, "each job once"
-    script = (submitting / "job").read_text()
-    for words in (
-        "#SBATCH --cpus-per-task=4", "#SBATCH --mem=8G", "#SBATCH -t 04:00:00", "#SBATCH -p long", "#SBATCH -A us",
-        "-m distributed.cli.dask_worker", "--protocol tls://", "--no-dashboard --dashboard-address 127.0.0.1:0",
-        "--tls-key ./",
-    ):  # fmt: skip
-        assert words in script
 
 
 def run_with_stand_in(folder: Path, command: list[str], **environment: str) -> str:

@@ -43,8 +43,8 @@ CHINESE, JAPANESE = "NTCIR-3-Chinese", "NTCIR-3-Japanese"
 CHINESE_5, JAPANESE_5 = "NTCIR-5-Chinese", "NTCIR-5-Japanese"
 FIRST = f"--collection {CHINESE}"
 ALL = f"--collection {CHINESE},{JAPANESE},{CHINESE_5},{JAPANESE_5}"
-IN_PYTHON = "algorithm: every trial in plain Python"
-PUBLISHED = "`python -m scorecube.published`"
+IN_PYTHON = "every trial in plain Python"
+PUBLISHED = "[published](published.md)"
 FORM = "columns, order, digits"
 
 
@@ -290,7 +290,7 @@ def page() -> Iterator[str]:
         f"What the papers print or define, and the command that makes it: {sum(map(len, ITEMS.values()))} items. Their runs were never published: "
         "STUDY has simulated ones, on the numbers of relevant documents of Sakai 2007, Tables 7 to 9 (`python -m tests.papers STUDY` writes it), so that "
         "a table or figure is compared in its form, a method with plain Python, and a number where the paper has all that it is made from "
-        "([list](published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
+        "([published](published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
         "Tests run each command, in this order. This page is made by `python -m tests.papers`.\n"
     )
     for number, (paper, items) in enumerate(ITEMS.items(), 1):

@@ -104,9 +104,9 @@ def fill_cache(cache: Path) -> None:
     lying = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in DATA.glob("*/*.csv")}
     for known in public_collections().values():
         for file in known.files:
-            target = cache / known.repository / known.commit / file.path
+            target = cache / known.repository / known.commit / file["path"]
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(lying[file.sha256], target)
+            shutil.copy(lying[file["sha256"]], target)
 
 
 def outputs(shell: Any, code: str, count: int, folder: Path) -> Iterator[Cell]:

@@ -185,11 +185,11 @@ def test_real_collections_arrive_as_the_registry_says(
         for path in (data / FOLDERS.get(name, name)).glob("*.csv")
     }
     for file in known.files:
-        served.content[f"/{known.repository}/{known.commit}/{file.path}"] = lying[file.sha256]
+        served.content[f"/{known.repository}/{known.commit}/{file['path']}"] = lying[file["sha256"]]
     cube = fetch(name)
     assert (cube.sizes["run"], cube.sizes["topic"]) == (known.runs, known.topics)
     assert cube.attrs["licence"].startswith(known.licence)
-    assert cube["metric"].values.tolist() == [file.metric for file in known.files]
+    assert cube["metric"].values.tolist() == [file["metric"] for file in known.files]
     assert (
         f"{known.repository} @ {known.commit}"
         in (data / FOLDERS.get(name, name) / "README.md").read_text()

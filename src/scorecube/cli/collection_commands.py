@@ -167,9 +167,9 @@ def fetch(
 
     entries = public.public_collections()
     if show_list:
-        for entry in entries.values():
-            metrics = ", ".join(file.metric for file in entry.files)
-            echo(f"{entry.name}: {entry.title}, {entry.runs} runs x {entry.topics} topics")
+        for name, entry in entries.items():
+            metrics = ", ".join(file["metric"] for file in entry.files)
+            echo(f"{name}: {entry.title}, {entry.runs} runs x {entry.topics} topics")
             echo(f"    {metrics}\n    {entry.licence}, {entry.repository}")
         return
     if not names or into is None:

@@ -17,7 +17,6 @@ from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
 from scorecube.ingest.tables import LINE, label_of
 
-RANX = "ranx"
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 NEWLINE = 10
 COMMENT = list(b"#<")

@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of
-from scorecube.ingest.entries import RANX, package_of
+from scorecube.ingest.entries import package_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.measure_names import (
     IR_COUNTS,
@@ -36,13 +36,7 @@ from scorecube.ingest.scores import (
 from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_long
 
-FORMS = (
-    "a data frame of runs x topics for each metric, arrays with runs=[...] and topics=[...], "
-    "{metric: {run: {topic: value}}}, {run: {topic: {measure: value}}} (pytrec_eval), "
-    "{run: {metric: {topic: value}}} (ranx), {run: records with query_id, measure and value} "
-    "(ir_measures), a data frame with a row for each score, or a DataArray or Dataset with the "
-    "dims run and topic"
-)
+FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
 def read_objects(
@@ -64,11 +58,13 @@ def read_objects(
         return read_long(table_of_frame(scores), None, metric, chosen)
     if chosen:
         raise no_table(chosen, kind_of(scores))
-    scores = _of_ranx(scores)
     values = list(scores.values()) if isinstance(scores, Mapping) else []
     if values and all(isinstance(value, pd.DataFrame) for value in values):
         frames = [_of_matrix(_label(name), frame) for name, frame in scores.items()]
         return Part(pd.concat(frames, ignore_index=True), None)
+    if values and all(package_of(value) == "ranx" for value in values):
+        scores = {run: value.scores for run, value in scores.items()}
+        values = list(scores.values())
     if values and all(isinstance(value, Mapping) for value in values):
         return scores_of_nested(scores)
     if values and all(
@@ -128,19 +124,6 @@ def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     return only_measures(frame, None, from_ir_measures, None, IR_COUNTS)
 
 
-def _of_ranx(scores: Any) -> Any:
-    """Return evaluated runs of ranx as dictionaries, and anything else as it is."""
-    runs = [scores] if package_of(scores) == RANX else scores
-    if isinstance(runs, list | tuple) and all(package_of(run) == RANX for run in runs):
-        runs = {run.name: run for run in runs}
-    if not isinstance(runs, Mapping) or any(package_of(run) != RANX for run in runs.values()):
-        return scores
-    return {
-        name: {str(metric): dict(values) for metric, values in run.scores.items()}
-        for name, run in runs.items()
-    }
-
-
 @overload
 def cube_from_scores(
     scores: Any, *, collections: Literal[True], **options: Any
@@ -167,7 +150,7 @@ def cube_from_scores(
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes
         named ``topic`` and ``run``), missing cells NaN. Metric -> run -> topic -> value; run ->
         topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, or
-        evaluated Run objects, as of ranx; run -> records with query_id, measure and value, as from
+        run -> evaluated Run of ranx; run -> records with query_id, measure and value, as from
         ``iter_calc`` of ir_measures. One data frame with a row for each score, or for those of a
         run on a topic, see `scorecube.ingest.tabular.read_long`. A DataArray or a Dataset with the
         dims run, topic and perhaps metric. An array of runs x topics for each metric, or for one,

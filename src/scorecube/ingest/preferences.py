@@ -49,9 +49,8 @@ def read_preferences(path: PathLike) -> list[Preference]:
 def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preference]) -> xr.Dataset:
     """Return the agreement of metrics with preferences of people, as a cube.
 
-    Its metrics are agreement (the share of people that agree), agreement_half (the same with half
-    of them for equal scores) and tied (equal scores), missing where a score is; runs are the
-    metrics of `cube`, with the gain setting where there are several.
+    Its metric is the share of people that agree, missing where a score is; its runs are the metrics
+    of `cube`, with the gain setting where there are several.
     """
     cube = as_cube(cube)
     said = pd.DataFrame(list(preferences), columns=Preference._fields)
@@ -75,8 +74,8 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
     limits = 1e-12 * np.maximum(1.0, largest[..., 0])
     signs = np.where(np.abs(at - by) <= limits, 0.0, np.sign(at - by))
     agreed = better * (signs > 0) + worse * (signs < 0) + neither * (signs == 0)
-    half = agreed + (better + worse) * (signs == 0) / 2
-    people, uses = better + worse + neither, uses_gains(cube)
+    shares = np.where(np.isnan(signs), np.nan, agreed / (better + worse + neither))
+    uses = uses_gains(cube)
     labels = [f"{topic}: {a} / {b}" for topic, a, b in votes.index]
     gains = labels_of(cube, names.GAIN)
     rows = {
@@ -85,11 +84,7 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preferenc
         # A metric that uses no gains has one score, whatever the gain settings.
         for j, gain in enumerate(gains if uses[i] else gains[:1])
     }
-    shares = {"agreement": agreed / people, "agreement_half": half / people, "tied": signs == 0}
-    frames = {}
-    for kind, values in shares.items():
-        found = np.where(np.isnan(signs), np.nan, values)[tuple(zip(*rows.values(), strict=True))]
-        frames[kind] = pd.DataFrame(found, [*rows], labels)
+    frame = pd.DataFrame(shares[tuple(zip(*rows.values(), strict=True))], [*rows], labels)
     groups = dict(zip(labels, votes.index.get_level_values("topic"), strict=True))
-    agreement: xr.Dataset = cube_from_scores(frames, topic_groups=groups)
+    agreement: xr.Dataset = cube_from_scores({"agreement": frame}, topic_groups=groups)
     return agreement

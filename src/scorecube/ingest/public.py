@@ -23,26 +23,21 @@ ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 REGISTRY: Any = files("scorecube").joinpath("data/public.toml")
 
 
-class PublicFile(NamedTuple):
-    """One score matrix, topics down: path at the source, metric, SHA-256 sum of its bytes."""
-
-    path: str
-    metric: str
-    sha256: str
-
-
 class PublicCollection(NamedTuple):
-    """A collection of the registry; facts are those in the attributes of its cube."""
+    """A collection of the registry.
 
-    name: str
+    files: Matrices, topics down: path in the repository, metric, and SHA-256 sum of the bytes.
+    facts: Attributes of its cube.
+    """
+
     title: str
     repository: str
     commit: str
     licence: str
-    facts: dict[str, str]
     runs: int
     topics: int
-    files: tuple[PublicFile, ...]
+    files: list[dict[str, str]]
+    facts: dict[str, str]
 
 
 def public_collections() -> dict[str, PublicCollection]:
@@ -51,15 +46,14 @@ def public_collections() -> dict[str, PublicCollection]:
     collections = {}
     for name, entry in content["collections"].items():
         source = content["sources"][entry["source"]]
-        licence, terms = source["licence"], content["licences"][source["licence"]]
-        facts = {"source": f"{entry['source']} @ {source['commit']}"}
+        commit, licence = source["commit"], source["licence"]
+        terms = content["licences"][licence]
+        facts = {"source": f"{entry['source']} @ {commit}"}
         facts["licence"] = f"{licence} ({terms['address']}). {terms['asks']}"
-        facts["cite"] = source["cite"]
-        facts |= {"note": entry["note"]} if "note" in entry else {}
-        matrices = tuple(PublicFile(**file) for file in entry["files"])
-        words = name, entry["title"], entry["source"], source["commit"], licence
+        facts |= {"cite": source["cite"]} | {key: entry[key] for key in entry if key == "note"}
+        sizes = entry["runs"], entry["topics"]
         collections[name] = PublicCollection(
-            *words, facts, entry["runs"], entry["topics"], matrices
+            entry["title"], entry["source"], commit, licence, *sizes, entry["files"], facts
         )
     return collections
 
@@ -85,7 +79,7 @@ def fetch(name: str) -> xr.Dataset:
     """
     paths, known = fetch_files(name), public_collections()[name]
     parts = [
-        read_matrix(File.read(path), file.metric)
+        read_matrix(File.read(path), file["metric"])
         for file, path in zip(known.files, paths, strict=True)
     ]
     return only_cube(cubes_of(parts)).assign_attrs(known.facts)
@@ -110,19 +104,19 @@ def fetch_files(name: str) -> list[Path]:
     store = pooch.create(
         path=Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version,
         base_url=f"{address.rstrip('/')}/{version}/",
-        registry={file.path: f"sha256:{file.sha256}" for file in known.files},
+        registry={file["path"]: f"sha256:{file['sha256']}" for file in known.files},
     )
     pooch.get_logger().setLevel(logging.WARNING)  # callers report the download
     paths = []
     for file in known.files:
         try:
             loader = pooch.HTTPDownloader(timeout=30)  # seconds
-            paths.append(Path(store.fetch(file.path, downloader=loader)))
+            paths.append(Path(store.fetch(file["path"], downloader=loader)))
         except (RequestException, ValueError, OSError) as error:
             if (response := getattr(error, "response", None)) is not None:
                 response.close()  # pooch leaves its connection open
             raise FetchFailed(
-                f"{store.get_url(file.path)}: cannot be fetched into {store.path}: {error}; "
+                f"{store.get_url(file['path'])}: cannot be fetched into {store.path}: {error}; "
                 f"{ADDRESS_VARIABLE} names a mirror, {CACHE_VARIABLE} another folder"
             ) from None
     return paths

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 import scorecube as sc
-from scorecube.ingest.preferences import Preference, agreement_with_preferences
+from scorecube.ingest.preferences import agreement_with_preferences
 from scorecube.published import SECTIONS, Number, markdown, numbers, title_of
 
 DATA = Path(__file__).parents[2] / "shared/data"
@@ -122,7 +122,7 @@ def preferences() -> Iterator[Number]:
     first, second = lists["a"].tolist(), lists["b"].tolist()
     topics = answers["query"].tolist()
     preferred = [{"A": a, "B": b, "": ""}[word] for a, b, word in zip(first, second, said, strict=True)]  # fmt: skip
-    found = list(map(Preference, topics, first, second, preferred))
+    found = pd.DataFrame({"topic": topics, "run_a": first, "run_b": second, "preferred": preferred, "people": 1.0})  # fmt: skip
     frames, better = {}, {}
     for metric in ("agb", "agf", "ndcgb", "ndcgf"):
         both = [pd.DataFrame({"run": lists[s], "topic": topics, "score": answers[metric + s]}) for s in "ab"]  # fmt: skip
@@ -137,13 +137,13 @@ def preferences() -> Iterator[Number]:
         remark="of the abstract; the curves of the paper were not at hand",
     )
     cube = sc.cube_from_scores(frames)
-    for what, kept in (("all", found), ("one list preferred", [each for each in found if each.preferred])):  # fmt: skip
+    for what, kept in (("all", found), ("one list preferred", found[found["preferred"] != ""])):  # fmt: skip
         agreement = agreement_with_preferences(cube, kept)["score"].sel(metric="agreement")
         for metric, words in better.items():
             votes: dict[tuple[str, frozenset[str]], list[bool]] = {}
-            for each, word, answer in zip(found, words, said, strict=True):
-                if each in kept:
-                    key = each.topic, frozenset((each.run_a, each.run_b))
+            for each, word, answer in zip(found.to_dict("records"), words, said, strict=True):
+                if what == "all" or each["preferred"]:
+                    key = each["topic"], frozenset((each["run_a"], each["run_b"]))
                     votes.setdefault(key, []).append(word == answer)
             rate = sum(sum(each) / len(each) for each in votes.values()) / len(votes)
             ours = float(agreement.sel(run=metric).mean())

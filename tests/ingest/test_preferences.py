@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scorecube.errors import BadInput, BadName
-from scorecube.ingest.preferences import Preference, agreement_with_preferences, read_preferences
+from scorecube.ingest.preferences import COLUMNS, agreement_with_preferences, read_preferences
 from scorecube.testing import simulate_cube
+
+
+class Preference(NamedTuple):
+    topic: str
+    run_a: str
+    run_b: str
+    preferred: str
+    people: float = 1.0
+
 
 METRICS = ("AP", "nDCG@10", "RR")
 
@@ -33,8 +44,9 @@ def test_shares_are_those_of_plain_python(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("count", "topic", "run_a", "run_b", "preferred"), *((p.people, *p[:3], p.preferred or "Tie") for p in said)])  # fmt: skip
-    assert read_preferences(path) == said
-    found = agreement_with_preferences(cube, said)
+    table = read_preferences(path)
+    assert list(table.itertuples(index=False, name=None)) == said
+    found = agreement_with_preferences(cube, table)
     assert sorted(found["run"].values) == sorted(METRICS)
     pairs = {(p.topic, frozenset(p[1:3])) for p in said}
     assert found.sizes["topic"] == len(pairs)
@@ -57,9 +69,9 @@ def test_what_is_wrong_is_refused(tmp_path: Path) -> None:
     a, b = map(str, cube["run"].values[:2])
     for said in (Preference("001", a, "x", a), Preference("999", a, b, a)):
         with pytest.raises(BadName):
-            agreement_with_preferences(cube, [said])
+            agreement_with_preferences(cube, pd.DataFrame([said]))
     with pytest.raises(BadInput, match="no preferences"):
-        agreement_with_preferences(cube, [])
+        agreement_with_preferences(cube, pd.DataFrame(columns=COLUMNS))
     path = tmp_path / "people.csv"
     for row in (f"001,{a},{a},{a},1", f"001,{a},{b},x,1", f"001,{a},{b},{a},0"):
         path.write_text(f"topic,run_a,run_b,preferred,count\n{row}\n")

@@ -12,15 +12,9 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of
+from scorecube.ingest import measure_names as measures
 from scorecube.ingest.entries import package_of
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.measure_names import (
-    IR_COUNTS,
-    NO_MEASURES,
-    from_ir_measures,
-    from_trec_eval,
-    is_measure,
-)
 from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
 from scorecube.ingest.scores import (
     DIMS,
@@ -83,7 +77,7 @@ def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _label(metric: Any) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    return (from_ir_measures if package_of(metric) == "ir_measures" else str)(str(metric))
+    return (measures.from_ir_measures if package_of(metric) == "ir_measures" else str)(str(metric))
 
 
 def scores_of_nested(
@@ -99,7 +93,7 @@ def scores_of_nested(
             above = _label(first), _label(second)
             rows += [(*above, _label(third), value) for third, value in values.items()]
     levels = [{row[k] for row in rows} for k in range(3)]
-    holding = [k for k in range(3) if any(map(is_measure, levels[k]))]
+    holding = [k for k in range(3) if any(map(measures.is_measure, levels[k]))]
     if len(holding) != 1:
         raise BadInput(
             "metrics must be on one level of the dictionaries: known measures are on "
@@ -109,7 +103,9 @@ def scores_of_nested(
     roles = ["run", "topic"]
     roles.insert(holding[0], "metric")
     frame = pd.DataFrame(rows, range(1, len(rows) + 1), [*roles, SCORE], dtype=object)
-    return only_measures(frame, metric, from_trec_eval, path, NO_MEASURES if holding[0] else None)
+    return only_measures(
+        frame, metric, measures.from_trec_eval, path, measures.NO_MEASURES if holding[0] else None
+    )
 
 
 def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
@@ -121,7 +117,7 @@ def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     roles = ["run", "topic", "metric", SCORE]
     frame = pd.DataFrame(rows, range(1, len(rows) + 1), roles, dtype=object)
     frame["metric"] = frame["metric"].map(str)
-    return only_measures(frame, None, from_ir_measures, None, IR_COUNTS)
+    return only_measures(frame, None, measures.from_ir_measures, None, measures.IR_COUNTS)
 
 
 @overload

@@ -6,9 +6,6 @@ ACM TOIS 39: the share of people that agree with the sign of the metric's differ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -22,42 +19,37 @@ from scorecube.ingest.files import PathLike
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.ingest.tables import columns_of
 
-
-class Preference(NamedTuple):
-    """What people said of two runs on a topic: the preferred one, or empty for neither."""
-
-    topic: str
-    run_a: str
-    run_b: str
-    preferred: str
-    people: float = 1.0
+COLUMNS = ["topic", "run_a", "run_b", "preferred", "people"]
+"""Columns of preferences; `preferred` is a run, or empty for neither."""
 
 
-def read_preferences(path: PathLike) -> list[Preference]:
+def read_preferences(path: PathLike) -> pd.DataFrame:
     """Read a table of topic, run_a, run_b, preferred (a run, or tie) and perhaps count."""
-    preferences, columns = [], Preference._fields[:4]
-    for line, (topic, run_a, run_b, preferred, count) in columns_of(path, columns, ("count",)):
+    rows: list[tuple[str, str, str, str, float]] = []
+    for line, (topic, run_a, run_b, preferred, count) in columns_of(path, COLUMNS[:4], ["count"]):
         winner = "" if preferred.lower() == "tie" else preferred
         people = pd.to_numeric(count or "1", errors="coerce")
         if winner not in ("", run_a, run_b) or not 0 < people < np.inf or run_a == run_b:
             text = "expected two runs, the preferred one or tie, and a count above 0"
             raise BadInput(text, path, line)
-        preferences.append(Preference(topic, run_a, run_b, winner, float(people)))
-    return preferences
+        rows.append((topic, run_a, run_b, winner, float(people)))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def agreement_with_preferences(cube: xr.Dataset, preferences: Iterable[Preference]) -> xr.Dataset:
+def agreement_with_preferences(cube: xr.Dataset, preferences: pd.DataFrame) -> xr.Dataset:
     """Return the agreement of metrics with preferences of people, as a cube.
 
     Its metric is the share of people that agree, missing where a score is; its runs are the metrics
     of `cube`, with the gain setting where there are several.
+
+    preferences: A row for each, of `COLUMNS`.
     """
     cube = as_cube(cube)
-    said = pd.DataFrame(list(preferences), columns=Preference._fields)
-    if said.empty:
+    if preferences.empty:
         raise BadInput("no preferences: nothing to agree with")
-    said[["run_a", "run_b"]] = runs = np.sort(said[["run_a", "run_b"]].to_numpy(str), axis=1)
-    said["wins"] = np.where(said["preferred"] == "", "no", said["preferred"] == runs[:, 0])
+    runs = np.sort(preferences[["run_a", "run_b"]].to_numpy(str), axis=1)
+    wins = np.where(preferences["preferred"] == "", "no", preferences["preferred"] == runs[:, 0])
+    said = preferences.assign(run_a=runs[:, 0], run_b=runs[:, 1], wins=wins)
     keys = ["topic", "run_a", "run_b"]
     votes = said.groupby([*keys, "wins"])["people"].sum().unstack()
     votes = votes.reindex(columns=["True", "False", "no"]).fillna(0.0)

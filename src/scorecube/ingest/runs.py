@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -202,17 +201,10 @@ def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
     return topic, run
 
 
-@dataclass(frozen=True, eq=False)
-class FileJudge:
-    """Reads and judges runs, in threads and on clusters; see `scorecube.read_rankings`."""
-
-    qrels: Qrels
-    run_name: str
-    order: str
-    depth: int | None
-
-    def __call__(self, source: Path | RunLines) -> JudgedRun:
-        """Return the levels of one run (BadInput for what is wrong with it)."""
-        if isinstance(source, Path):
-            source = read_run(source, run_name=self.run_name, with_ranks=self.order == "rank")
-        return judge(source, self.qrels, order=self.order, depth=self.depth)
+def judged_run(
+    source: Path | RunLines, qrels: Qrels, *, run_name: str, order: str, depth: int | None
+) -> JudgedRun:
+    """Read and judge one run, in a thread; see `scorecube.read_rankings`."""
+    if isinstance(source, Path):
+        source = read_run(source, run_name=run_name, with_ranks=order == "rank")
+    return judge(source, qrels, order=order, depth=depth)

@@ -11,7 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -193,31 +193,25 @@ def label_of(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell).strip()
 
 
-class RunLabels(NamedTuple):
-    """Run -> team, and run -> system whose repetition it is; None without such a column."""
-
-    teams: dict[str, str] | None
-    systems: dict[str, str] | None
+Labels = dict[str, str]
 
 
-def read_run_labels(path: PathLike) -> RunLabels:
-    """Read a CSV file with the columns run, and team or system or both."""
-    teams, systems = (_labels(path, ("run",), (kind,)) for kind in ("team", "system"))
+def read_run_labels(path: PathLike) -> tuple[Labels | None, Labels | None]:
+    """Read a CSV file of runs: run -> team, and run -> system, or None without such a column."""
+    teams, systems = (_labels(path, ("run",), (kind,)) or None for kind in ("team", "system"))
     if not teams and not systems:
         raise BadInput("no team, and no system: the columns are run and team", path, 1)
-    return RunLabels(teams or None, systems or None)
+    return teams, systems
 
 
-def read_topic_groups(path: PathLike) -> dict[str, str]:
+def read_topic_groups(path: PathLike) -> Labels:
     """Read a CSV file with the columns topic and topic_group, which may be empty."""
     return _labels(path, ("topic", "topic_group"))
 
 
-def _labels(
-    path: PathLike, columns: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> dict[str, str]:
+def _labels(path: PathLike, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Labels:
     """Read the columns of a name and its label."""
-    labels: dict[str, str] = {}
+    labels: Labels = {}
     of, kind = (*columns, *optional)
     for line, (name, label) in columns_of(path, columns, optional):
         refuse_unprintable(name, of, path, line)

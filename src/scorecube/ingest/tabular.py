@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,16 @@ import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
+from scorecube.ingest import measure_names as measures
+from scorecube.ingest import roles
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import File
-from scorecube.ingest.measure_names import (
-    from_pyterrier,
-    from_trec_eval,
-    is_measure,
-    metric_of_file,
-)
-from scorecube.ingest.roles import (
-    DOCUMENTS,
-    PYTERRIER_RUN,
-    ROLES,
-    RUNS,
-    SCORES,
-    TAKEN,
-    Taken,
-    header_word,
-    take_columns,
-)
+from scorecube.ingest.roles import ROLES, RUNS, TAKEN, Taken, header_word, take_columns
 from scorecube.ingest.scores import SCORE, Part, matrix_scores, only_measures
 from scorecube.ingest.tables import is_score, labels_of, numbers_of, table_of_text
 
 ORDER = ("run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", SCORE)
-TOPICS = (ROLES["topic"] - DOCUMENTS) | ROLES["collection"]
+TOPICS = (ROLES["topic"] - roles.DOCUMENTS) | ROLES["collection"]
 """First headers of matrices."""
 
 
@@ -59,8 +46,8 @@ def read_long(
     taken = take_columns(header, chosen or {}, path)
     if not len(table):
         raise BadInput("a header without scores", path)
-    is_pyterrier = path is None or header_word(taken.at["run"][0]) == PYTERRIER_RUN
-    label = from_pyterrier if is_pyterrier else from_trec_eval
+    is_pyterrier = path is None or header_word(taken.at["run"][0]) == roles.PYTERRIER_RUN
+    label = measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
     frame = pd.DataFrame({role: table[names[0]] for role, names in taken.at.items()})
     if "collection" in taken.at:
         columns = [labels_of(table[name]) for name in taken.at["collection"]]
@@ -91,7 +78,7 @@ def _metrics(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the metric of each column that has scores, and its cells."""
     names, cells = dict[str, str](), dict[str, Any]()
-    scores = [name for name in taken.values if header_word(name) in SCORES]
+    scores = [name for name in taken.values if header_word(name) in roles.SCORES]
     for name in taken.values:
         numbers, wrong = numbers_of(table[name])
         if len(wrong) <= np.isfinite(numbers).sum() or name in scores:
@@ -103,7 +90,7 @@ def _metrics(
         same = same or [name for name in names if names[name] == metric] or scores
         names = dict.fromkeys(same, metric)
     elif list(names) == scores:
-        names = dict.fromkeys(names, SCORE if path is None else metric_of_file(path))
+        names = dict.fromkeys(names, SCORE if path is None else measures.metric_of_file(path))
     if not names:
         wanted = f"{metric}, or " if metric is not None else ""
         found = ", ".join(table.columns)[:200]
@@ -113,11 +100,11 @@ def _metrics(
 
 def _said(taken: Taken, metrics: Mapping[str, str]) -> str:
     """Return what columns were taken for."""
-    roles = [f"{role} = {', '.join(taken.at[role])}" for role in ORDER if role in taken.at]
+    said = [f"{role} = {', '.join(taken.at[role])}" for role in ORDER if role in taken.at]
     named = [name if name == column else f"{name} ({column})" for column, name in metrics.items()]
     if named:
-        roles.append(f"metric{'s' * (len(named) > 1)} = {', '.join(named)}")
-    return TAKEN + ", ".join(roles)
+        said.append(f"metric{'s' * (len(named) > 1)} = {', '.join(named)}")
+    return TAKEN + ", ".join(said)
 
 
 def read_matrix(file: File, metric: str | None = None, *, has_header: bool = True) -> Part:
@@ -144,7 +131,11 @@ def read_matrix(file: File, metric: str | None = None, *, has_header: bool = Tru
     else:
         has_labels = is_down or word in ("", *TOPICS) or (len(header) > 1 and _is_text(first))
         problem = ""
-        if word in (*RUNS, PYTERRIER_RUN) and all(map(is_measure, header[1:])) and has_labels:
+        if (
+            word in (*RUNS, roles.PYTERRIER_RUN)
+            and all(map(measures.is_measure, header[1:]))
+            and has_labels
+        ):
             problem = (
                 "a table of runs by metrics has means, not scores of single topics; export these "
                 "(PyTerrier: Experiment(..., perquery=True))"
@@ -165,8 +156,11 @@ def read_matrix(file: File, metric: str | None = None, *, has_header: bool = Tru
         notes.append(f"not read: {listed(texts)}")
     labels = list(first) if has_labels else numbered("", len(table))
     matrix = table[columns].set_axis(labels)
-    frame = matrix_scores(metric or metric_of_file(path), matrix, down, across)
+    frame = matrix_scores(metric or measures.metric_of_file(path), matrix, down, across)
     return Part(frame.set_axis(np.tile(table.index, len(columns))), path, notes)
+
+
+read_headerless = partial(read_matrix, has_header=False)
 
 
 def numbered(what: str, count: int) -> list[str]:

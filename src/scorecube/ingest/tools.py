@@ -10,30 +10,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from scorecube.errors import BadInput, BadPlan, option
-from scorecube.ingest import logs
+from scorecube.ingest import formats, logs
+from scorecube.ingest import measure_names as measures
 from scorecube.ingest.files import PathLike, bare_name, is_json
-from scorecube.ingest.formats import (
-    AUTO,
-    BUILT_IN,
-    LONG,
-    MATRIX,
-    NUMBERS,
-    REGISTERED,
-    File,
-    Format,
-    layouts,
-)
-from scorecube.ingest.measure_names import (
-    EVALS,
-    IR_COUNTS,
-    IR_SHAPE,
-    NO_MEASURES,
-    from_eval,
-    from_ir_measures,
-    from_ntcireval,
-    from_trec_eval,
-    is_measure,
-)
+from scorecube.ingest.formats import AUTO, BUILT_IN, LONG, REGISTERED, File, Format, layouts
 from scorecube.ingest.objects import scores_of_nested
 from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word, no_table
 from scorecube.ingest.scores import SCORE, Part, only_measures
@@ -87,15 +67,17 @@ class OneRun(NamedTuple):
 
 TREC_EVAL = OneRun(
     r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)",
-    from_trec_eval,
-    NO_MEASURES,
+    measures.from_trec_eval,
+    measures.NO_MEASURES,
 )
 IR_MEASURES = OneRun(
-    rf"((?P<topic>\S+)\s+)?(?P<metric>{IR_SHAPE})\s+(?P<score>\S+)", from_ir_measures, IR_COUNTS
+    rf"((?P<topic>\S+)\s+)?(?P<metric>{measures.IR_SHAPE})\s+(?P<score>\S+)",
+    measures.from_ir_measures,
+    measures.IR_COUNTS,
 )
 NEV = OneRun(
     r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)",
-    from_ntcireval,
+    measures.from_ntcireval,
     comment=r"((\S+\s+)?#.*)?",
 )
 
@@ -103,24 +85,26 @@ NEV = OneRun(
 def _is_ir_measures(file: File) -> bool:
     # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
     first = file.lines[0].split()
-    return IR_MEASURES.fits(file) and (len(first) == 2 or not is_measure(first[0]))
+    return IR_MEASURES.fits(file) and (len(first) == 2 or not measures.is_measure(first[0]))
 
 
 def _read_gdeval(file: File, metric: str | None) -> Part:
     """Return the scores of gdeval or ndeval: a table of run, topic and measures."""
     if not _is_gdeval(file):
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
-    table = file.table[file.table["topic"] != MEAN].rename(columns=from_eval)
+    table = file.table[file.table["topic"] != MEAN].rename(columns=measures.from_eval)
     if not len(table):
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
-    asked = None if metric is None else from_eval(metric)
+    asked = None if metric is None else measures.from_eval(metric)
     return Part(read_long(table, file.path, asked).frame, file.path)
 
 
 def _is_gdeval(file: File) -> bool:
     header = file.rows[0] if file.rows else []
     return (
-        header[:2] == [RUNID, "topic"] and len(header) > 2 and all(map(EVALS.fullmatch, header[2:]))
+        header[:2] == [RUNID, "topic"]
+        and len(header) > 2
+        and all(map(measures.EVALS.fullmatch, header[2:]))
     )
 
 
@@ -152,8 +136,12 @@ def _has(*fields: frozenset[str]) -> Callable[[File], bool]:
 FORMATS = {
     name: Format(name, BUILT_IN[name], fits, read)
     for name, fits, read in (
-        (MATRIX, lambda file: is_matrix(file.rows), read_matrix),
-        (NUMBERS, lambda file: is_headerless(file.rows), partial(read_matrix, has_header=False)),
+        (formats.MATRIX, lambda file: is_matrix(file.rows), read_matrix),
+        (
+            formats.NUMBERS,
+            lambda file: is_headerless(file.rows),
+            partial(read_matrix, has_header=False),
+        ),
         (LONG, _is_table, _read_table),
         ("gdeval", _is_gdeval, _read_gdeval),
         ("trec_eval", TREC_EVAL.fits, TREC_EVAL.read),
@@ -171,21 +159,20 @@ FORMATS = {
 
 def load_format(name: str) -> Format:
     """Return the format of a name of `layouts` (BadPlan for another one)."""
-    formats = FORMATS | REGISTERED
-    if name not in formats:
+    named = FORMATS | REGISTERED
+    if name not in named:
         choices = ", ".join([AUTO, *layouts()])
         raise BadPlan(f"no layout {name!r}; known: {choices}", option="layout")
-    return formats[name]
+    return named[name]
 
 
-def detect(file: File | PathLike) -> str:
+def detect(file: File) -> str:
     """Return the name of a file's format, found from its content (BadInput for none)."""
-    content = file if isinstance(file, File) else File.read(file)
-    for name in reversed(list(layouts())) if content.text else [LONG]:
-        if load_format(name).detect(content):
+    for name in reversed(list(layouts())) if file.text else [LONG]:
+        if load_format(name).detect(file):
             return name
     text = f"no known layout fits the first lines; choose the {option('layout')}"
-    raise BadInput(text, content.path, option="layout")
+    raise BadInput(text, file.path, option="layout")
 
 
 def read_collections(

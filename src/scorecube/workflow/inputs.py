@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import xarray as xr
@@ -26,7 +27,7 @@ from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.roles import chosen_columns
-from scorecube.ingest.runs import FileJudge, run_sources
+from scorecube.ingest.runs import judged_run, run_sources
 from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.ingest.tools import read_collections
@@ -111,7 +112,7 @@ def read_rankings(
         team_of, systems = read_run_labels(path)
     elif teams is not None:
         team_of = dict(teams)
-    judge_file = FileJudge(judged, run_name, order, depth)
+    judge_run = partial(judged_run, qrels=judged, run_name=run_name, order=order, depth=depth)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     judged_runs: dict[int, Any] = {}
 
@@ -120,7 +121,7 @@ def read_rankings(
         if progress is not None:
             progress(len(judged_runs), len(sources))
 
-    run_items(None, judge_file, sources, keep, workers=workers or default_workers())
+    run_items(None, judge_run, sources, keep, workers=workers or default_workers())
     attrs = {"order": order, "depth": depth or 0, "qrels_format": dialect}
     rankings = build_rankings(
         [run for _, run in sorted(judged_runs.items())],
@@ -261,8 +262,8 @@ def import_scores(
         parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen)
     else:
         parts = [read_objects(files, metric, chosen)]
-    of_runs = {} if teams is None else read_run_labels(teams)._asdict()
-    cubes = cubes_of(parts, **of_runs, notify=notify, path=teams)
+    team_of, systems = (None, None) if teams is None else read_run_labels(teams)
+    cubes = cubes_of(parts, teams=team_of, systems=systems, notify=notify, path=teams)
     lower = metric_names("lower_is_better", lower_is_better)
     if words and len(words) != len(names.USUAL_WORDS):
         expected = f"expected words for {', '.join(names.USUAL_WORDS)}; found {len(words)}"

@@ -87,7 +87,7 @@ def test_lists_have_the_order_of_the_file(tmp_path: Path, order: str) -> None:
     ("file", "run"),
     [
         ("1/1.a.b.res", "a.b"), ("flat/1.a.b.res", "a.b"),
-        ("me/1.res", "me"), ("1/1.me.run.res", "me.run"), ("other/other.me.res", None),
+        ("1/1.me.run.res", "me.run"), ("other/other.me.res", None),
         ("1/1.2.res", "2"), ("flat/1.me.res.gz", "me"),
     ],
 )  # fmt: skip

@@ -54,15 +54,13 @@ RUN = Kind(
     "runs",
     SCORES,
     "score",
-    "{run: {topic: {document: score}}}, {run: records with query_id, doc_id and score}, or "
-    "{run: data frame with columns qid, docno, score}",
+    "{run: {topic: {document: score}}}, or {run: data frame with columns qid, docno, score}",
 )
 QRELS = Kind(
     "qrels",
     frozenset(["label", "level", "relevance", "rel", "grade", "judgement", "judgment"]),
     "relevance",
-    "{topic: {document: level}}, records with query_id, doc_id and relevance, or a data frame with "
-    "columns qid, docno, label",
+    "{topic: {document: level}}, or a data frame with columns qid, docno, label",
 )
 
 
@@ -127,11 +125,6 @@ def places_of(header: Iterable[str], kind: Kind) -> dict[str, list[int]]:
 def is_path(value: Any) -> bool:
     """Return whether something is a path."""
     return isinstance(value, str | os.PathLike)
-
-
-def package_of(value: Any) -> str:
-    """Return the package that defines the type of an object."""
-    return type(value).__module__.partition(".")[0]
 
 
 def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:

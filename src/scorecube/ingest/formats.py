@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scorecube.errors import BadName
+from scorecube.errors import BadInput, BadName, kind_of
 from scorecube.ingest.files import PathLike, is_json, is_parquet, read_text
 
 if TYPE_CHECKING:
@@ -65,37 +65,40 @@ class File:
         return [[cell.strip(' "') for cell in line.split(delimiter)] for line in lines]
 
     @cached_property
-    def records(self) -> list[tuple[int, Any]]:
-        """Objects of JSON with their lines; none of other files."""
+    def records(self) -> list[tuple[int, dict[str, Any]]]:
+        """Objects of JSON with their lines; none of other files (BadInput for other values)."""
         from scorecube.ingest.tables import parse_json
 
-        return parse_json(self.text, self.path) if is_json(self.text) else []
+        records = parse_json(self.text, self.path) if is_json(self.text) else []
+        for line, row in records:
+            if not isinstance(row, dict):
+                text = f"an object is expected; found {kind_of(row)}"
+                raise BadInput(text, self.path, line)
+        return records
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The file as a table; see `scorecube.ingest.tables`."""
+        import pandas as pd
+
         from scorecube.ingest import tables
 
         if not self.text:
             return tables.table_of_frame(tables.read_parquet(self.path))
-        if is_json(self.text):
-            return tables.table_of_records(self.records, self.path)
+        if self.records:
+            lines, rows = zip(*self.records, strict=True)
+            return tables.table_of_frame(pd.DataFrame(rows, dtype=object), lines)
         return tables.table_of_text(self.text, self.path)
-
-    @cached_property
-    def samples(self) -> list[tuple[int, dict[str, Any]]]:
-        """Those of its objects of JSON that have names."""
-        return [(line, row) for line, row in self.records if isinstance(row, dict)]
 
     @cached_property
     def names(self) -> set[str]:
         """Names in its first object; none of other files than JSON."""
-        return {*self.samples[0][1]} if self.samples else set()
+        return {*self.records[0][1]} if self.records else set()
 
     @cached_property
     def nested(self) -> dict[str, dict[str, Any]]:
         """Its only object, if that holds objects; an empty one of other files."""
-        only = self.samples[0][1] if len(self.records) == len(self.samples) == 1 else {}
+        only = self.records[0][1] if len(self.records) == 1 else {}
         return only if all(isinstance(part, dict) for part in only.values()) else {}
 
 

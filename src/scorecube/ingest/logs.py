@@ -58,7 +58,7 @@ def task_of(path: PathLike) -> str:
 def read_lm_eval(file: File) -> Iterator[Row]:
     """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""
     labels = {"run": Path(file.path).absolute().parent.name, "collection": task_of(file.path)}
-    for line, sample in file.samples:
+    for line, sample in file.records:
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             numbers = [name for name, value in sample.items() if isinstance(value, int | float)]
@@ -75,7 +75,7 @@ def read_lm_eval(file: File) -> Iterator[Row]:
 @_reader
 def read_every_eval_ever(file: File) -> Iterator[Row]:
     """Yield the scores of samples of Every Eval Ever."""
-    for line, sample in file.samples:
+    for line, sample in file.records:
         of = sample.get("evaluation")
         yield (
             line,
@@ -92,7 +92,7 @@ def read_every_eval_ever(file: File) -> Iterator[Row]:
 @_reader
 def read_inspect(file: File) -> Iterator[Row]:
     """Yield the scores of a log of Inspect; an epoch is a repetition."""
-    log = dict(file.samples).get(1, {})
+    log = dict(file.records).get(1, {})
     of = log.get("eval") or {}
     labels = {"run": of.get("model"), "collection": str(of.get("task") or "").replace("/", "-")}
     samples = [sample for sample in log.get("samples") or [] if isinstance(sample, Mapping)]
@@ -113,7 +113,7 @@ def read_autojudge(file: File) -> Iterator[Row]:
     """Yield the scores that a judge gave to runs; its file names the collection."""
     judge = re.sub(r"\.(jsonl|json|txt)$", "", bare_name(file.path)).removesuffix(".eval")
     lines = [(k, line.split()) for k, line in enumerate(file.text.split("\n"), 1) if line.strip()]
-    samples = [(line, [row.get(name) for name in AUTOJUDGE]) for line, row in file.samples]
+    samples = [(line, [row.get(name) for name in AUTOJUDGE]) for line, row in file.records]
     for line, sample in samples or lines:
         if len(sample) != len(AUTOJUDGE):
             raise BadInput("a line has run, measure, topic and value", file.path, line)

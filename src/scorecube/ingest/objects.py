@@ -13,7 +13,6 @@ from scorecube import names
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest.entries import package_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
 from scorecube.ingest.scores import (
@@ -56,7 +55,7 @@ def read_objects(
     if values and all(isinstance(value, pd.DataFrame) for value in values):
         frames = [_of_matrix(_label(name), frame) for name, frame in scores.items()]
         return Part(pd.concat(frames, ignore_index=True), None)
-    if values and all(package_of(value) == "ranx" for value in values):
+    if values and all(hasattr(value, "scores") for value in values):  # of ranx
         scores = {run: value.scores for run, value in scores.items()}
         values = list(scores.values())
     if values and all(isinstance(value, Mapping) for value in values):
@@ -77,7 +76,8 @@ def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _label(metric: Any) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    return (measures.from_ir_measures if package_of(metric) == "ir_measures" else str)(str(metric))
+    is_other = type(metric).__module__.startswith("ir_measures")
+    return measures.from_ir_measures(str(metric)) if is_other else str(metric)
 
 
 def scores_of_nested(
@@ -144,14 +144,13 @@ def cube_from_scores(
     ----------
     scores
         Metric name -> data frame with runs as index and topics as columns (or exchanged, with axes
-        named ``topic`` and ``run``), missing cells NaN. Metric -> run -> topic -> value; run ->
-        topic -> measure -> value, as from pytrec_eval; run -> metric -> topic -> value, or
-        run -> evaluated Run of ranx; run -> records with query_id, measure and value, as from
-        ``iter_calc`` of ir_measures. One data frame with a row for each score, or for those of a
-        run on a topic, see `scorecube.ingest.tabular.read_long`. A DataArray or a Dataset with the
-        dims run, topic and perhaps metric. An array of runs x topics for each metric, or for one,
-        with `runs` and `topics`. Measures of other tools get the names of this package where they
-        mean the same; counts are left out.
+        named ``topic`` and ``run``), missing cells NaN. Dictionaries of metric, run and topic, as
+        of pytrec_eval and ranx, runs above topics; evaluated Runs of ranx by name; run -> records
+        with query_id, measure and value, as of ``iter_calc`` of ir_measures. One data frame with a
+        row for each score, or for those of a run on a topic. A DataArray or a Dataset with the dims
+        run, topic and perhaps metric. An array of runs x topics for each metric, or for one, with
+        `runs` and `topics`. Measures of other tools get the names of this package where they mean
+        the same; counts are left out.
     runs, topics
         Labels of the rows and columns of arrays.
     teams

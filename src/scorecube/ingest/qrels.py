@@ -34,7 +34,6 @@ GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 """Levels of early NTCIR collections."""
 REL = ".rel"
 NO_CLASS = b"-"
-IR_DATASETS = ("ir_datasets", "irds")
 TREC = "topic iteration document level"
 NTCIR = "topic document level"
 NTCIR_GRADES = "topic grade document binary"
@@ -126,9 +125,7 @@ def _rel_files(path: PathLike) -> list[Path]:
     named = [file for file in files if bare_name(file).endswith(REL)]
     if Path(path).is_dir() and not named:
         raise BadInput("no .rel files in this folder; judgements are one file, or these", path)
-    first = [next(field_lines(content_of(file)), (0, [b""] * 3))[1] for file in named]
-    is_rel = all(len(fields) < 3 or re.fullmatch(rb"L\d{1,3}", fields[1]) for fields in first)
-    return named if is_rel else []
+    return named
 
 
 def _read_rel(paths: Sequence[Path]) -> Qrels:
@@ -161,7 +158,7 @@ def _qrels_of_rows(path: PathLike, rows: Sequence[tuple[bytes, bytes, bytes, int
 def _of_ir_datasets(qrels: Any) -> Any:
     """Return the judgements of ``ir_datasets:NAME`` (BadInput for none), others as they are."""
     start, _, name = str(qrels).partition(":")
-    if not is_path(qrels) or start not in IR_DATASETS or not name:
+    if not is_path(qrels) or start != "ir_datasets" or not name:
         return qrels
     try:
         import ir_datasets

@@ -155,7 +155,7 @@ def run_sources(
     run file is one.
 
     runs: Files, folders or globs, or runs in memory, see `runs_in_memory`.
-    topics: Judged topics, to find topic and run in names of files.
+    topics: Judged topics, by which subsets of predictions are told apart.
     """
     paths = [runs] if is_path(runs) else runs
     if isinstance(paths, Mapping | pd.DataFrame) or not isinstance(paths, Iterable):
@@ -166,7 +166,7 @@ def run_sources(
         files = expand(path, "run files")
         lists = list(filter(_is_list, files))
         for file in lists:
-            topic, run = _topic_and_run(file, judged)
+            topic, run = _topic_and_run(file)
             first = by_run.setdefault(run, {}).setdefault(topic, file)
             if first != file:
                 text = f"a second list of topic {topic} of run {run!r}; the first is {first}"
@@ -187,18 +187,13 @@ def _is_list(path: Path) -> bool:
     return len(first) < 2
 
 
-def _topic_and_run(path: Path, judged: set[str]) -> tuple[str, str]:
-    """Return topic and run: ``TOPIC.RUN.res``, or ``RUN/TOPIC.res`` with a judged topic."""
+def _topic_and_run(path: Path) -> tuple[str, str]:
+    """Return topic and run of ``TOPIC.RUN.res``, perhaps in a folder called TOPIC."""
     base, folder = bare_name(path).removesuffix(RES), path.absolute().parent.name
-    if base.startswith(f"{folder}."):
-        return folder, base.removeprefix(f"{folder}.")
-    topic, _, run = base.partition(".")
-    if base in judged or not (run and topic in judged):
-        topic, run = base, folder
-    if topic not in judged:
-        forms = f"TOPIC.RUN{RES} or RUN/TOPIC{RES}, with a judged topic"
-        raise BadInput(f"the name does not identify topic and run; expected {forms}", path)
-    return topic, run
+    topic = folder if base.startswith(f"{folder}.") else base.partition(".")[0]
+    if topic == base:
+        raise BadInput(f"the name does not tell topic and run; expected TOPIC.RUN{RES}", path)
+    return topic, base.removeprefix(f"{topic}.")
 
 
 def judged_run(

@@ -10,14 +10,14 @@ import io
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scorecube.collection.schema import LARGEST_SCORE
-from scorecube.errors import BadInput, counted, kind_of
+from scorecube.errors import BadInput, counted
 from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.roles import header_word
@@ -101,16 +101,7 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
     return records
 
 
-def table_of_records(records: Sequence[tuple[int, Any]], path: PathLike | None) -> pd.DataFrame:
-    """Return the table of objects with their lines; a name that one lacks is missing."""
-    for line, row in records:
-        if not isinstance(row, Mapping):
-            raise BadInput(f"an object is expected; found {kind_of(row)}", path, line)
-    table = table_of_frame(pd.DataFrame([row for _, row in records], dtype=object))
-    return table.set_axis(pd.Index([line for line, _ in records], name=LINE))
-
-
-def table_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
+def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFrame:
     """Return a data frame as a table: named labels of rows are columns, nested cells are text."""
     if frame.index.name == LINE:
         return frame
@@ -120,7 +111,7 @@ def table_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
     header = list(map(str, frame.columns))
     refuse_repeated(header, None)
     table = frame.set_axis(header, axis=1)
-    table.index = pd.RangeIndex(1, len(table) + 1, name=LINE)
+    table.index = pd.Index(lines or range(1, len(table) + 1), name=LINE)
     for name in [name for name in table if table[name].dtype == object]:
         cells = [str(cell) if isinstance(cell, NESTED) else cell for cell in table[name].tolist()]
         table[name] = pd.Series(cells, table.index, dtype=object)

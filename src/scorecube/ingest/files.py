@@ -31,17 +31,13 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
         text = os.fspath(path)
         if os.path.isdir(text):
             below = Path(text).rglob("*")
-            part = [file for file in below if "/." not in f"/{file.relative_to(text)}"]
-        elif os.path.exists(text):
-            files.append(Path(text))  # perhaps a pipe
-            continue
+            shown = [file for file in below if "/." not in f"/{file.relative_to(text)}"]
+            part = list(filter(Path.is_file, shown))
         else:
-            part = list(map(Path, glob.glob(text)))
-        part = sorted(file for file in part if file.is_file())
+            part = [Path(text)] if os.path.exists(text) else list(map(Path, glob.glob(text)))
+        part = sorted(file for file in part if not file.is_dir())
         if not part:
-            lacks = not (os.path.lexists(text) or glob.has_magic(text))
-            problem = f"no such file or folder ({what})" if lacks else f"found no {what}"
-            raise BadInput(problem, text)
+            raise BadInput(f"no such file, or a folder without files ({what})", text)
         files += part
     if not files:
         raise BadInput(f"no {what}: the list of paths is empty")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +94,8 @@ def _run_of_object(name: str, run: Any, with_ranks: bool, path: PathLike) -> Run
     entries = entries_of(run, RUN, path)
     if not entries.documents:
         raise RUN.refusal("no document", path)
-    ranks = entries.ranks if with_ranks else []
-    if with_ranks and not ranks:
-        counters = {topic: count(1) for topic in entries.topics}
-        ranks = [next(counters[topic]) for topic in entries.topics]
-    return _run_lines(name, path, entries._replace(ranks=ranks))
+    ranks = entries.ranks or entries.lines  # without ranks, in their order
+    return _run_lines(name, path, entries._replace(ranks=ranks if with_ranks else ()))
 
 
 def _runs_of_file(path: PathLike, judged: Collection[str], with_ranks: bool) -> list[RunLines]:

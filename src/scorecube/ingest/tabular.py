@@ -184,21 +184,15 @@ def _are_ids(table: pd.DataFrame) -> bool:
 
 
 def is_matrix(rows: list[list[str]]) -> bool:
-    """Return whether rows may be those of a matrix."""
-    if not rows or not rows[0]:
-        return False
-    word = header_word(rows[0][0])
-    if word in RUNS or (word in ("", *TOPICS) and len(rows[0]) > 1):
-        return True
-    return any(is_score(cell) for row in rows[1:2] for cell in row if cell)
+    """Return whether rows may be those of a matrix: scores below the first."""
+    return any(is_score(cell) for row in rows[1:] for cell in row if cell)
 
 
 def is_headerless(rows: list[list[str]]) -> bool:
     """Return whether rows are a matrix without a header: scores, and a fraction first."""
     rows = [cells[0].split() if len(cells) == 1 else cells for cells in rows]
-    if not rows or len(rows[0]) < 2 or {len(row) for row in rows} != {len(rows[0])}:
-        return False
-    if header_word(rows[0][0]) in ("", *TOPICS, *RUNS):
+    if len({len(row) for row in rows}) != 1 or header_word(rows[0][0]) in ("", *TOPICS, *RUNS):
         return False
     scores = [cell for row in rows for cell in row[1:]]
-    return any("." in cell and is_score(cell) for cell in rows[0]) and all(map(is_score, scores))
+    is_first = any("." in cell and is_score(cell) for cell in rows[0])
+    return is_first and bool(scores) and all(map(is_score, scores))

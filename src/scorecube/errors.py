@@ -181,7 +181,7 @@ def natural_key(label: str) -> list[str | int]:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun, whose plural is regular: ``1 field``, ``2 fields``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:

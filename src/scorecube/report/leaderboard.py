@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.readable import Marked, with_labels, with_limits
+from scorecube.report.readable import Marked, number_range, with_labels, with_limits
 from scorecube.report.tables import Table, where
 from scorecube.report.views import LEADERBOARD, Answer, View
 
@@ -95,7 +95,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         run = names.word(attrs, names.RUN)
         best = f"{could} of {len(rows)} {run}s" if could > 1 else f"no other {run}"
         clause = f"{best} could be the best [{percent}, simultaneous rank sets]; "
-        clause += f"rank {first['rank_low']} to {first['rank_high']}"
+        clause += f"rank {number_range([first['rank_low'], first['rank_high']])}"
         clause += (
             f"; mean over {counted(several, names.word(attrs, names.COLLECTION))}"
             if several

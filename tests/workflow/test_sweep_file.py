@@ -54,7 +54,7 @@ def test_each_match_is_a_collection(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
     text = '[[collection]]\neach = "*/x.csv*"\nname = "{folder}-{stem}"\nscores = ["{path}"]\n'
     sources = read_sweep(write_sweep(tmp_path, text + ANALYSIS)).sources
-    assert {name: source.settings["scores"] for name, source in sources.items()} == {
+    assert {name: source["scores"] for name, source in sources.items()} == {
         "a-x": (str(tmp_path / "a/x.csv"),),
         "b-x": (str(tmp_path / "b/x.csv.gz"),),
     }
@@ -65,7 +65,7 @@ def test_options_of_readers_and_paths(tmp_path: Path) -> None:
     source = read_sweep(write_sweep(tmp_path, f"{text}{ANALYSIS}")).sources["x"]
     paths = {key: str(tmp_path / file) for key, file in zip(("runs", "qrels"), "rq", strict=True)}
     others = {"teams": str(tmp_path / "t.csv"), "metrics": ("AP",), "depth": 5}
-    assert source.settings == paths | others
+    assert source == paths | others
 
 
 MISTAKES = {

@@ -22,8 +22,8 @@ from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import DIMS, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import (
-    about_left_out,
     distinct_cells,
+    on_complete_topics,
     parse_known,
     select,
     uses_gains,
@@ -37,7 +37,6 @@ from scorecube.statistics.grid import check_differences, check_range
 def make_table(
     cube: Any,
     *,
-    metrics: Sequence[Any] | None = None,
     runs: Sequence[str] | None = None,
     missing: Literal["refuse", "drop"] = "refuse",
     bags: bool = True,
@@ -52,7 +51,7 @@ def make_table(
     """
     cube, notes = as_cube(cube), list[str]()
     schema.check(cube, schema.CUBE, "the cube")
-    cube = _over_repetitions(select(cube, metrics=metrics), runs, notes)
+    cube = _over_repetitions(cube, runs, notes)
     cube = _complete_topics(cube, missing, notes)
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     of_topic, strata = units_of(cube, notes, in_bags=bags, weights=weights)
@@ -105,16 +104,16 @@ def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dat
     cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
     absent = ~np.isfinite(cube[names.SCORE].values).all(axis=(0, 1))
     lacking = absent.any(axis=0)
-    if not lacking.any():
-        return cube
-    if missing == "drop" and not lacking.all():
-        notes.append(about_left_out(cube, ~lacking))
-        return cube.isel(topic=np.flatnonzero(~lacking))
-    raise BadPlan(
-        f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
-        f"{which_lack_most(absent, labels_of(cube, names.RUN))}; compute them, or leave their "
-        f"topics out with {option('missing', 'drop')}"
-    )
+    if missing == "drop" and 0 < lacking.sum() < len(lacking):
+        cube = on_complete_topics(cube)
+        notes.append(cube.attrs[names.LEFT_OUT])
+    elif lacking.any():
+        raise BadPlan(
+            f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
+            f"{which_lack_most(absent, labels_of(cube, names.RUN))}; compute them, or leave their "
+            f"topics out with {option('missing', 'drop')}"
+        )
+    return cube
 
 
 def _unit_scores(

@@ -92,7 +92,8 @@ def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
             for cell, family in enumerate(every)
         ]
 
-    return table.once("families", make)
+    families: list[list[Family]] = table.once("families", make)
+    return families
 
 
 def observe(

@@ -19,7 +19,6 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
-from scorecube.collection.rows import CHUNKS
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
@@ -70,24 +69,13 @@ def join_collections(
     attrs = {names.WORDS: first[names.WORDS]} if names.WORDS in first else {}
     attrs |= {names.LEFT_OUT: " ".join(about)} if about else {}
     gains = [" | ".join(dict.fromkeys(labels)) for labels in zip(*settings.values(), strict=True)]
+    scores = schema.in_chunks([part[names.SCORE].drop_vars(part.coords) for part in parts.values()])
     joined = xr.Dataset(
-        {names.SCORE: _joined([part[names.SCORE] for part in parts.values()])},
+        {names.SCORE: xr.concat(scores, names.TOPIC).variable},
         _coords(parts) | {names.GAIN: label_array(gains)},
         {**attrs, NOT_COMMON: notes, OTHER_RANGES: _other_ranges(parts, metrics)},
     )
     return schema.annotate(joined, schema.CUBE)
-
-
-def _joined(scores: Sequence[xr.DataArray]) -> xr.Variable:
-    """Return scores of several cubes along topic: in memory, or read on use where large."""
-    if sum(array.nbytes for array in scores) > schema.MAX_LOADED_BYTES:
-        stored = [array.encoding.get(CHUNKS) or (1, 1, *array.shape[2:]) for array in scores]
-        scores = [
-            array.chunk(dict(zip(array.dims, chunks, strict=True)))
-            for array, chunks in zip(scores, stored, strict=True)
-        ]
-    plain = [array.drop_vars(list(array.coords)) for array in scores]
-    return xr.concat(plain, names.TOPIC).variable
 
 
 def in_board_order(collections: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -177,6 +177,14 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
         labels = labels_of(dataset, str(dim))
         if not all(map(operator.lt, labels, labels[1:])):
             raise BadInput(f"{subject}: labels of {dim!r} must be sorted and unique")
+
+
+def in_chunks(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+    """Return arrays, in chunks that are read on use where they are large together."""
+    if sum(array.nbytes for array in arrays) <= MAX_LOADED_BYTES:
+        return list(arrays)
+    stored = [array.encoding.get("preferred_chunks", "auto") for array in arrays]
+    return [a if a.chunks else a.chunk(of) for a, of in zip(arrays, stored, strict=True)]
 
 
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:

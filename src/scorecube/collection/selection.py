@@ -236,24 +236,16 @@ def which_lack_most(missing: Any, runs: Sequence[str]) -> str:
     return ", ".join(f"{runs[run]} ({lacking[run]})" for run in most)
 
 
-def about_left_out(cube: xr.Dataset, complete: Any) -> str:
-    """Return how many topics of a cube are used, and which runs lack scores on the others.
-
-    cube: Scores, some of them missing.
-    complete: bool (topic,): topics that are used.
-    """
-    gaps = cube[names.SCORE].isnull().any([names.METRIC, names.GAIN])
-    lacks = gaps.transpose(names.RUN, names.TOPIC).values
-    return (
-        f"{int(complete.sum())} of {counted(len(complete), 'topic')} are used: scores are missing "
-        f"on the others, most of {which_lack_most(lacks, schema.labels_of(cube, names.RUN))}."
-    )
-
-
 def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:
-    """Return the topics of a cube without missing scores, and what is said of the others."""
-    complete = cube[names.SCORE].notnull().all([names.METRIC, names.GAIN, names.RUN]).values
+    """Return the topics of a cube without missing scores, with an attribute on the others."""
+    scores: Any = cube[names.SCORE]
+    gaps = (~np.isfinite(scores)).any([names.METRIC, names.GAIN])
+    lacks = gaps.transpose(names.RUN, names.TOPIC).values
+    complete: Any = ~lacks.any(axis=0)
     if complete.all():
         return cube
-    note = about_left_out(cube, complete)
+    note = (
+        f"{complete.sum()} of {counted(len(complete), 'topic')} are used: scores are missing "
+        f"on the others, most of {which_lack_most(lacks, schema.labels_of(cube, names.RUN))}."
+    )
     return cube.isel(topic=np.flatnonzero(complete)).assign_attrs({names.LEFT_OUT: note})

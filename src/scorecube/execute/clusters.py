@@ -157,33 +157,27 @@ async def _scaled(cluster: Any, scale: Mapping[str, Any]) -> None:
 
 def _connected(address: str, stack: ExitStack) -> Client:
     """Connect to a running scheduler; refuse another version of dask there."""
-    from distributed import Client, Security, rpc
-    from distributed.utils import LoopRunner
+    from distributed import Client, Security
 
     here = version("distributed")
-
-    async def version_there() -> str:
-        # Before a client, which waits long for the scheduler of another version when it is closed.
-        async with rpc(address, connection_args=security.get_connection_args("client")) as there:
-            return str((await there.versions())["packages"]["distributed"])
-
     try:
         server = urlsplit(address)
         _refuse_open_port(address, server.scheme == "tls" or _is_loopback(server.hostname or ""))
         security = Security(require_encryption=server.scheme == "tls")
-        there = LoopRunner().run_sync(version_there)
+        client = Client(address, security=security, set_as_default=False)
+        stack.callback(_close, client)
+        scheduler: Any = client.scheduler
+        there = client.sync(scheduler.versions)["packages"]["distributed"]
         if there != here:
             raise BadPlan(
                 f"the dask scheduler at {address} has distributed {there}, this program {here}; "
                 "start it in the same environment"
             )
-        client = Client(address, security=security, set_as_default=False)
     except (OSError, ValueError, KeyError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
             f"cannot connect to the dask scheduler at {address} ({error}); it needs distributed "
             f"{here}, and a tls:// address the certificates of dask's setting distributed.comm.tls"
         ) from None
-    stack.callback(_close, client)
     return client
 
 

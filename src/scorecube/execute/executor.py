@@ -92,26 +92,26 @@ def reduce_items(
     function: Callable[[Any], Any],
     items: Sequence[Any],
     combine: Callable[[Sequence[Any]], Any],
-    on_done: Callable[[int], None],
+    on_done: Callable[[Any], None],
     *,
     name: str = "item",
 ) -> Any:
     """Return the combined results of a function for all items, reduced by a tree of tasks.
 
-    on_done: Called with the position of each item that is computed; its result stays there.
+    on_done: Called with each item that is computed; its result stays there.
     """
     from distributed import as_completed
 
     with on_cluster(client) as futures:
         tasks = level = _submit(client, function, items, name)
-        place = {future.key: position for position, future in enumerate(tasks)}
+        item_of = {future.key: item for future, item in zip(tasks, items, strict=True)}
         futures += tasks
         while len(level) > 1:
             groups = [level[low : low + GROUP] for low in range(0, len(level), GROUP)]
             level = [client.submit(combine, group, pure=False) for group in groups]
         for future in as_completed(tasks, loop=client.loop):
             _refuse_lost(future)
-            on_done(place[future.key])
+            on_done(item_of[future.key])
             if level is not tasks:
                 future.release()
         return level[0].result()
@@ -227,9 +227,9 @@ def own_versions() -> dict[str, str]:
 def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
     """Refuse a worker of other versions, which may compute other bits (ClusterFailed)."""
     different = [
-        f"{name} {there.get(name, 'none')} (here {here[name]})"
-        for name in here
-        if there.get(name) != here[name]
+        f"{name} {there.get(name, 'none')} (here {version})"
+        for name, version in here.items()
+        if there.get(name) != version
     ]
     if different:
         raise ClusterFailed(

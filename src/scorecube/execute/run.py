@@ -237,10 +237,7 @@ def _compute(
             LOGGER.warning("workers do not see the study: this process records their blocks")
     if client is not None and is_visible:
         # Workers combine the blocks: the totals alone come here.
-        def on_done(position: int) -> None:
-            combined.note(pending[position])
-
-        combined.add(reduce_items(client, recording, pending, combine, on_done, name=name))
+        combined.add(reduce_items(client, recording, pending, combine, combined.note, name=name))
         return
 
     def on_block(position: int, block: Block) -> None:

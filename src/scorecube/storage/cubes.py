@@ -10,7 +10,6 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.doubts import doubts_of
-from scorecube.collection.rows import score_blocks
 from scorecube.errors import BadStudy, option
 
 ORIGIN: Final = ("source", "licence", "cite", "note")
@@ -19,6 +18,7 @@ ORIGIN: Final = ("source", "licence", "cite", "note")
 
 def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
     """Return the facts of a cube; doubts about scores that are made on use are not looked for."""
+    (scores,) = schema.in_chunks([cube[names.SCORE]])
     doubts = doubts_of(cube) if cube[names.SCORE].variable._in_memory else []
     facts = {
         **({names.DOUBTS: doubts} if doubts else {}),
@@ -28,7 +28,7 @@ def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
         "topics": cube.sizes[names.TOPIC],
         "metrics": schema.labels_of(cube, names.METRIC),
         "gains": schema.labels_of(cube, names.GAIN),
-        "missing_scores": sum(int((scores != scores).sum()) for scores in score_blocks(cube)),
+        "missing_scores": int(scores.isnull().sum()),
         "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
     }
     if names.SYSTEM in cube.coords:  # runs are repetitions

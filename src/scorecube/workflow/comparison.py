@@ -195,7 +195,7 @@ def _differences(
         try:
             if absent:
                 raise BadName(f"no run {absent[0]!r}")
-            table = make_table(cube, metrics=[metric], runs=systems, missing=missing)
+            table = make_table(cube.sel(metric=[metric]), runs=systems, missing=missing)
         except ScorecubeError as error:
             for gain in labels_of(cube, names.GAIN):
                 yield (metric, gain), str(error)

@@ -38,7 +38,7 @@ from scorecube.errors import (
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.storage import Study, exists, open_study
-from scorecube.workflow.sweep_file import Entry, Source, add_source
+from scorecube.workflow.sweep_file import Entry, Table, add_source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class SweepTask:
 
     collections: tuple[str, ...]
     entries: Mapping[int, Entry]
-    source: Source | None = None
+    source: Table | None = None
     replace: bool = False
 
 
@@ -205,14 +205,14 @@ def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> x
 
 def tasks_of(
     entries: Sequence[Entry],
-    sources: Mapping[str, Source | None],
+    sources: Mapping[str, Table | None],
     part: str | None = None,
     *,
     replace: bool = False,
 ) -> list[SweepTask]:
     """Return the tasks of single collections, and behind them those that compare several.
 
-    sources: Of all collections, by name; None for those that are in the study.
+    sources: Settings of all collections by name; None for those that are in the study.
     part: Share of the collections, such as ``3/100``, which leaves out what compares several.
     replace: Whether scores whose source has changed replace those that are stored.
     """

@@ -62,13 +62,6 @@ SOURCES: Mapping[str, Mapping[str, Option]] = {
 """Settings of a collection by the kind of its source."""
 
 
-class Source(NamedTuple):
-    """Source of one collection: ``runs`` or ``scores``, and settings with absolute paths."""
-
-    kind: str
-    settings: Table
-
-
 @dataclass(frozen=True)
 class Entry:
     """One analysis with all its options, for all collections.
@@ -102,10 +95,10 @@ class Entry:
 
 
 class SweepFile(NamedTuple):
-    """Content of a sweep file: address of the study, sources by collection, and entries."""
+    """Content of a sweep file: address of the study, settings of collections, and entries."""
 
     study: str
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Table]
     entries: tuple[Entry, ...]
 
 
@@ -118,7 +111,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         raise BadInput(f"cannot be read: {error.strerror}", str(file)) from None
     except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8
         raise BadInput(f"is not TOML: {error}", str(file)) from None
-    folder, sources, entries = file.resolve().parent, dict[str, Source](), list[Entry]()
+    folder, sources, entries = file.resolve().parent, dict[str, Table](), list[Entry]()
     collections, analyses = (_tables(content, key, file) for key in ("collection", "analysis"))
     settings = _values({"study": f"{file.stem}.zarr", **content}, SETTINGS, str(file))
     for where, table in collections:
@@ -165,8 +158,8 @@ def _absolute(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     return values | {key: absolute(values[key]) for key in PATHS if key in values}
 
 
-def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Source]]:
-    """Yield name and source of a collection, or with `each` those of each matching file."""
+def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Table]]:
+    """Yield name and settings of a collection, or with `each` those of each matching file."""
     kinds = [kind for kind in SOURCES if kind in table]
     if len(kinds) != 1 or "name" not in table or (kinds == [RUNS] and "qrels" not in table):
         raise BadInput("expected a name, and either scores, or runs with qrels", where)
@@ -180,7 +173,7 @@ def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Sour
         copies = [{key: _filled(text, file) for key, text in single.items()} for file in matches]
     for one in copies:
         values = _absolute(_values(one, SOURCES[kinds[0]], where), folder)
-        yield values.pop("name"), Source(kinds[0], values)
+        yield values.pop("name"), values
 
 
 def _filled(value: Any, file: Path) -> Any:
@@ -216,10 +209,12 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
 
 
 def add_source(
-    study: Study, name: str, source: Source, notify: inputs.Notify, *, replace: bool, workers: int
+    study: Study, name: str, settings: Table, notify: inputs.Notify, *, replace: bool, workers: int
 ) -> None:
-    """Add a collection to a study, unless what it is read from is what it was read from before."""
-    kind, settings = source
+    """Add a collection to a study, unless what it is read from is what it was read from before.
+
+    settings: Runs with judgements, or scores, and options of reading; paths are absolute.
+    """
     digest = hashlib.sha256(repr(sorted(settings.items())).encode())
     files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
     for path in (path for key in sorted(files) for path in files[key]):
@@ -231,7 +226,7 @@ def add_source(
     def note(line: str) -> None:
         notify(f"{name}: note: {line}")
 
-    if kind == SCORES:
+    if SCORES in settings:
         options = {key: value for key, value in settings.items() if key in IMPORT}
         cube = inputs.import_scores(files[SCORES], notify=note, **options)
         study.add(name, cube=cube, replace=replace, facts=facts)

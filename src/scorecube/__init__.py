@@ -14,13 +14,13 @@ from scorecube.report import report as report  # before others import the packag
 
 if TYPE_CHECKING:
     from scorecube.analyses.correlation import Correlation as Correlation
-    from scorecube.analyses.designs import Reliability as Reliability
     from scorecube.analyses.designs import variances as variances
     from scorecube.analyses.judges import Judges as Judges
     from scorecube.analyses.leaderboard import Board as Board
     from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
     from scorecube.analyses.leaderboard import rank_sets as rank_sets
     from scorecube.analyses.pairs import Paired as Paired
+    from scorecube.analyses.reliability import Reliability as Reliability
     from scorecube.analyses.resampling import Bootstrap as Bootstrap
     from scorecube.analyses.resampling import MaxT as MaxT
     from scorecube.analyses.resampling import Randomisation as Randomisation

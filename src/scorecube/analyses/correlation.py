@@ -63,9 +63,8 @@ class Correlation(Analysis):
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Correlation())
+    >>> from scorecube import analyse, testing
+    >>> result = analyse(testing.simulate_cube(n_runs=12, seed=3), Correlation())
     >>> result["tau"].round(2).values.tolist()
     [0.94]
     """
@@ -85,10 +84,9 @@ class Correlation(Analysis):
 
     def comparisons(self, table: Table) -> IntArray:
         """Return positions of metric, gain, metric, gain: int64 (comparison, 4); metrics first."""
-        n_metrics, n_gains = len(table.metrics), len(table.gains)
-        of_metrics, of_gains = (list(combinations(range(n), 2)) for n in (n_metrics, n_gains))
-        if not self.every_gain:
-            of_gains = of_gains[: n_gains - 1]
+        n_gains = len(table.gains)
+        of_metrics = list(combinations(range(len(table.metrics)), 2))
+        of_gains = list(combinations(range(n_gains), 2))[: None if self.every_gain else n_gains - 1]
         with_gains = np.flatnonzero(table.uses_gains).tolist()
         compared = [(i, gain, j, gain) for gain in range(n_gains) for i, j in of_metrics]
         compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]

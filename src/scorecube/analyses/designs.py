@@ -1,38 +1,24 @@
-"""Variance components of scores: reliability, topic set size design, curves of Sakai 2017."""
+"""Topic set size design for the variances of scores, and the curves of Sakai 2017."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
-from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import check_pairs
+from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.protocol import Analysis, Totals
-from scorecube.analyses.table import Table
-from scorecube.collection import schema
-from scorecube.collection.schema import Variable, label_array, read_variables
+from scorecube.collection.schema import Variable, annotate, read_variables
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.errors import BadInput, BadPlan
-from scorecube.statistics.variance import (
-    COEFFICIENTS,
-    SOURCES,
-    coefficient,
-    components,
-    ratios,
-    topics_for,
-    within_system_variance,
-)
+from scorecube.statistics.variance import components, within_system_variance
 
 Missing = Literal["refuse", "drop"]
 VARIANCES = read_variables("""
@@ -52,8 +38,6 @@ SIZES = (
 FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
-POINTS = 120
-"""Of a curve; half as many of one of reliability."""
 FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
 CONDITIONS = {
     "a": (0.05, 0.20, 10),
@@ -63,78 +47,6 @@ CONDITIONS = {
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
-VARIABLES = read_variables("""
-    [metric gain source]
-    component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
-    [metric gain coefficient]
-    ratio | estimate | 1 | variance of systems over the error variance of one topic
-    ratio | limits:ratio | 1 | limit of the ratio of variances
-    value | estimate | 1 | reliability coefficient
-    value | limits:value | 1 | limit of the reliability coefficient
-    [metric gain coefficient target]
-    topics | estimate | topics .0f | number of topics for a coefficient
-    topics | limits:topics | topics .0f | limit of the number of topics for a coefficient
-    [metric gain coefficient curve_topics]
-    curve | estimate | 1 | reliability coefficient by number of topics
-    curve | limits:curve | 1 | limit of the reliability coefficient by number of topics
-""")
-"""Of reliability."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reliability(Analysis):
-    """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
-
-    ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with
-    their means over infinitely many: it is about differences between systems. ``phi`` (Phi) counts
-    the topics' difficulty as error too: it is about absolute scores. Negative estimates of
-    variances count as 0, which a note says. Estimand: these systems, other topics; limits are
-    jackknife limits over topics (95 %).
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> result = analyse(simulate_cube(n_runs=12, seed=3), Reliability())
-    >>> round(result["value"].sel(metric="AP", coefficient="erho2").item(), 2)
-    0.95
-    """
-
-    name: ClassVar[str] = "reliability"
-    resamples: ClassVar[bool] = False
-    examples: ClassVar[tuple[str, ...]] = ("--target 0.9,0.95",)
-
-    target: tuple[float, ...] = option_field(
-        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
-    )
-
-    def table(self, cube: xr.Dataset) -> Table:
-        return make_table(cube, bags=False)
-
-    def notes(self, table: Table) -> list[str]:
-        check_pairs(table, self.name)
-        return list(table.notes)
-
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        variances, n_topics = of_scores(table, components), table.sizes.size
-        ratio, *left_out = np.moveaxis(ratios(np.moveaxis(variances, -1, 0)), 0, -1)
-        low, high = limits(ratio, np.array(left_out), "log")
-        points = np.linspace(1, 2 * n_topics, POINTS // 2)
-        values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
-        # The larger the ratio, the fewer the topics.
-        ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
-        for end, of, of_topics in ends:
-            values[f"ratio{end}"] = of
-            values[f"value{end}"] = coefficient(of, n_topics)
-            values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
-            topics = np.stack([topics_for(of_topics, target) for target in self.target], axis=-1)
-            values[f"topics{end}"] = np.where(np.isfinite(topics), topics, np.nan)
-        coords = {names.TARGET: np.array(self.target), "curve_topics": points}
-        coords |= {names.COEFFICIENT: label_array(COEFFICIENTS), names.SOURCE: label_array(SOURCES)}
-        negative = bool((variances[0] < 0).any())
-        notes = ["Negative estimates of variance count as 0."] if negative else []
-        attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
-        return table.dataset(VARIABLES, values, coords, attrs)
 
 
 def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
@@ -183,19 +95,19 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
 
 def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
     """Return `topic_set_size` by the residual variance, with jackknife limits."""
-    found, parts = variances(cube, missing), []
+    estimated, parts = variances(cube, missing), []
     for end in ("", "_low", "_high"):
-        variance = found[f"residual_variance{end}"].reset_coords(drop=True)
-        known = variance.notnull()
-        sizes = topic_set_size(variance.where(known, 1.0), paired=True, **settings)
-        if not known.all():
+        variance = estimated[f"residual_variance{end}"].reset_coords(drop=True)
+        is_known = variance.notnull()
+        sizes = topic_set_size(variance.where(is_known, 1.0), paired=True, **settings)
+        if not is_known.all():
             variance = variance.assign_attrs(sizes["variance"].attrs)
-            sizes = sizes.where(known).assign_coords(variance=variance)
+            sizes = sizes.where(is_known).assign_coords(variance=variance)
         parts.append(sizes)
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
-    result = schema.annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
-    notes = list(dict.fromkeys([*found.attrs["notes"], *result.attrs["notes"]]))
-    return result.assign_attrs(found.attrs | {"notes": notes})
+    result = annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
+    notes = list(dict.fromkeys([*estimated.attrs["notes"], *result.attrs["notes"]]))
+    return result.assign_attrs(estimated.attrs | {"notes": notes})
 
 
 def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
@@ -218,12 +130,12 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
 
 def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
-    found = variances(cube, missing)
-    unknown = found["variance"].isnull().any("gain").values
+    estimated = variances(cube, missing)
+    unknown = estimated["variance"].isnull().any("gain").values
     if unknown.any():
-        metrics = ", ".join(found[names.METRIC].values[unknown])
+        metrics = ", ".join(estimated[names.METRIC].values[unknown])
         raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
-    return wcw(found["variance"], **settings).assign_attrs(found.attrs)
+    return wcw(estimated["variance"], **settings).assign_attrs(estimated.attrs)
 
 
 def noncentralities(systems: Sequence[int]) -> xr.Dataset:
@@ -244,19 +156,15 @@ def noncentralities(systems: Sequence[int]) -> xr.Dataset:
 def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
     """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2)."""
     difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
-    sizes = {
-        "interval_topics": topic_set_size(variances, width=difference, method="ci"),
-        "anova_topics": topic_set_size(variances, difference, mode=mode),
-    }
-    values = {
-        name: (("variance", "difference"), each["topics"].values) for name, each in sizes.items()
-    }
+    intervals = topic_set_size(variances, width=difference, method="ci")["topics"].values
+    anova, dims = topic_set_size(variances, difference, mode=mode), ("variance", "difference")
+    values = {"interval_topics": (dims, intervals), "anova_topics": (dims, anova["topics"].values)}
     return xr.Dataset(values, {"variance": list(variances), "difference": difference})
 
 
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
     """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
-    points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), POINTS)
+    points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), 120)
     settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
     settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: points}
     sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]

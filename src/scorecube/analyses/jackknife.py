@@ -8,17 +8,14 @@ References: Kott 2001, "The delete-a-group jackknife", Journal of Official Stati
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.table import Table
+from scorecube.analyses.units import FloatArray, groups_left_out
 
-if TYPE_CHECKING:
-    from scorecube.analyses.table import Table
-
-FloatArray = NDArray[np.float64]
 Scale = Literal["plain", "log", "logit", "atanh"]
 CONFIDENCE = 0.95
 """Of limits."""

@@ -74,13 +74,11 @@ class Judged:
 
     def biases(self) -> Values:
         """Return means under the judge less those under the truth, with limits, if shared."""
-        n_cells, n_runs, _ = self.truth.scores.shape
-        if not self.is_shared:
-            missing = dict.fromkeys(("bias", "bias_low", "bias_high"), np.full(n_cells, np.nan))
-            return {"run_bias": np.full((n_cells, n_runs), np.nan), **missing}
-        by_run, sizes = self.judge.scores - self.truth.scores, self.truth.sizes
-        mean, ends = by_run.mean(axis=1), np.empty((n_cells, 2))
-        for cell in range(n_cells):
+        by_run, sizes = np.full_like(self.truth.scores, np.nan), self.truth.sizes
+        if self.is_shared:
+            by_run = self.judge.scores - self.truth.scores
+        mean, ends = by_run.mean(axis=1), np.empty((len(by_run), 2))
+        for cell in range(len(mean)):
             width = width_of(self.truth, cell)
             guarded = guarded_estimate(self.truth.samples(mean[cell]), width, binary=False)
             ends[cell] = difference_limits(guarded, width, CONFIDENCE)

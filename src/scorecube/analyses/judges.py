@@ -77,9 +77,8 @@ class Judges(Analysis):
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> from scorecube import analyse, testing
+    >>> cube = testing.simulate_cube(n_runs=6, seed=3)
     >>> result = analyse({"nist": cube, "machine": cube}, Judges())
     >>> result["tau"].sel(metric="AP", judge="machine").values.tolist()
     [1.0]
@@ -106,14 +105,14 @@ class Judges(Analysis):
             raise BadPlan(f"the sets of the cube are {truth}, {', '.join(others)}", option="truth")
         judges = [judged_by(cube, truth, name, k) for k, name in enumerate(others)]
         notes = [*cube.attrs.get(NOT_COMMON, [])]
-        for judged in judges:
-            notes += [note for note in judged.judge.notes if note not in notes]
-            if not judged.is_shared:
-                notes.append(
-                    f"{judged.name} shares fewer than 2 topics with {truth}: only rankings and "
-                    "decisions are compared, which differ by their topics, too"
-                )
-        return JudgedSets(truth, tuple(judges), tuple(notes))
+        notes += [note for judged in judges for note in judged.judge.notes]
+        notes += [
+            f"{judged.name} shares fewer than 2 topics with {truth}: only rankings and decisions "
+            "are compared, which differ by their topics, too"
+            for judged in judges
+            if not judged.is_shared
+        ]
+        return JudgedSets(truth, tuple(judges), tuple(dict.fromkeys(notes)))
 
     def result(self, table: JudgedSets, totals: Totals) -> xr.Dataset:
         result = xr.concat(
@@ -132,18 +131,16 @@ class Judges(Analysis):
 
     def of_judge(self, judged: Judged) -> xr.Dataset:
         """Return the result of one judge."""
-        sizes, shared = (*self.labels, ALL_SHARED), judged.truth.n_topics * judged.is_shared
+        sizes = np.array([*self.labels, ALL_SHARED])
+        shared = judged.truth.n_topics * judged.is_shared
         values = {
             **judged.rankings(),
             **judged.decisions(),
             **judged.biases(),
-            **judged.corrections(sizes),
+            **judged.corrections(sizes.tolist()),
             **labels(judged.counts),
-            "labelled_topics": np.array([size or shared for size in sizes]),
+            "labelled_topics": np.where(sizes, sizes, shared),
             "n_common_runs": len(judged.truth.runs),
         }
-        coords = {
-            names.N_LABELLED: np.array(sizes),
-            names.LABEL_STATISTIC: label_array(COEFFICIENTS),
-        }
+        coords = {names.N_LABELLED: sizes, names.LABEL_STATISTIC: label_array(COEFFICIENTS)}
         return replace(judged.truth, teams=()).dataset(VARIABLES, values, coords)

@@ -50,11 +50,11 @@ paired pairs:Paired pairs:OF_TESTS smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.
-reliability designs:Reliability designs urbano2013
+reliability reliability:Reliability reliability urbano2013
     Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
 judges judges:Judges judges ferro2022 angelopoulos2023 krippendorff2011
     Judges, human or machine, against the judgements that count as truth.
-teams teams:Teams teams sakaishang2016
+teams teams:Teams team_values sakaishang2016
     Leave teams and topics out: what would a team lose that did not take part?
 """
 """Name, module and class, module of variables and references of each analysis; its summary."""

@@ -41,17 +41,16 @@ def means(cube: xr.Dataset) -> xr.Dataset:
 def statistics(rankings: xr.Dataset) -> xr.Dataset:
     """Return the size of a collection and of its judgements (Sakai 2007, Table 1): `STATISTICS`."""
     judged = rankings[names.N_JUDGED]
-    relevant = judged.isel({names.LEVEL: slice(1, None)})
-    found = {
+    values = {
         "n_runs": rankings.sizes[names.RUN],
         "n_teams": len(set(map(str, rankings[names.TEAM].values))),
         "n_topics": rankings.sizes[names.TOPIC],
         "judged": int(judged.sum()),
         "n_level": judged.mean(names.TOPIC),
-        "n_relevant": relevant.sum(names.LEVEL).mean(),
+        "n_relevant": judged.isel(level=slice(1, None)).sum(names.LEVEL).mean(),
     }
     levels = {names.LEVEL: np.arange(judged.sizes[names.LEVEL])}
-    return annotate(xr.Dataset(found, levels, rankings.attrs), STATISTICS)
+    return annotate(xr.Dataset(values, levels, rankings.attrs), STATISTICS)
 
 
 def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
@@ -70,11 +69,11 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     shown = np.arange(judged.shape[1] - 1, 0, -1)
     runs = np.array(labels_of(rankings, names.RUN), object)
     n_found = (levels[:, np.newaxis] == shown[:, np.newaxis]).sum(axis=-1)
-    found = {
+    values = {
         "preferred_run": (names.TOPIC, np.where(rank > 0, runs[run], None)),
         "preferred": (names.TOPIC, np.where(rank > 0, rank, np.nan)),
         "found_level": ((names.TOPIC, names.LEVEL), n_found),
         "n_level": ((names.TOPIC, names.LEVEL), judged[:, shown]),
     }
     coords = {names.TOPIC: rankings[names.TOPIC], names.LEVEL: shown}
-    return annotate(xr.Dataset(found, coords, rankings.attrs), PREFERRED)
+    return annotate(xr.Dataset(values, coords, rankings.attrs), PREFERRED)

@@ -16,7 +16,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import pair_labels, pair_positions
 from scorecube.analyses.protocol import Part, Sum, Totals
 from scorecube.analyses.table import Table
-from scorecube.analyses.two_samples import TwoSamples, chunks
+from scorecube.analyses.two_samples import TwoSamples
 from scorecube.collection.schema import label_array, read_variables
 from scorecube.names import Purpose
 
@@ -41,9 +41,8 @@ class Stability(TwoSamples):
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> cube, method = simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement")
+    >>> from scorecube import analyse, testing
+    >>> cube, method = testing.simulate_cube(n_runs=6, seed=3), Stability(sampling="replacement")
     >>> result = analyse(cube, method, trials=100, seed=1)
     >>> orders = result[["first_better", "second_better", "equal"]].sel(metric="AP", pair=0)
     >>> int(orders.to_array().sum())
@@ -64,16 +63,15 @@ class Stability(TwoSamples):
         n_cells, n_runs, _ = table.scores.shape
         shape = (n_cells, len(self.samplings), len(self.n_drawn(table)), len(self.fuzziness))
         better = np.zeros((*shape, n_runs, n_runs), np.int64)
-        for place, size, draw in self.ways(table, Purpose.SWAP_TOPICS):
-            for low, high in chunks(table, start, stop):
-                counts = draw(low, high)[:1]
-                for cell, grid in enumerate(table.grids):
-                    means = self.sums(table, cell, counts, size)[:, 0] + grid.low / grid.unit * size
-                    for k, run in np.ndindex(len(self.fuzziness), n_runs):
-                        larger = np.maximum(means[run], means)
-                        # A difference of up to one unit for each topic is none.
-                        least = np.maximum(self.fuzziness[k] * larger - size, size + 0.5)
-                        better[cell, *place, k, run] += (means[run] - means >= least).sum(axis=-1)
+        for place, size, _, counts in self.draws(table, Purpose.SWAP_TOPICS, start, stop):
+            drawn = counts()[:1]
+            for cell, grid in enumerate(table.grids):
+                means = self.sums(table, cell, drawn, size)[:, 0] + grid.low / grid.unit * size
+                for k, run in np.ndindex(len(self.fuzziness), n_runs):
+                    larger = np.maximum(means[run], means)
+                    # A difference of up to one unit for each topic is none.
+                    least = np.maximum(self.fuzziness[k] * larger - size, size + 0.5)
+                    better[cell, *place, k, run] += (means[run] - means >= least).sum(axis=-1)
         first, second = np.triu_indices(n_runs, 1)
         return {
             "first_better": Sum(better[..., first, second]),

@@ -21,7 +21,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Max, Part, Sum, Totals
 from scorecube.analyses.swap_curves import MOST_BINS, bin_widths, largest_differences
 from scorecube.analyses.table import Table
-from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples, chunks
+from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders
@@ -43,9 +43,8 @@ class Swap(TwoSamples):
 
     Examples
     --------
-    >>> from scorecube.testing import simulate_cube
-    >>> from scorecube.workflow.api import analyse
-    >>> cube = simulate_cube(n_runs=6, seed=3)
+    >>> from scorecube import analyse, testing
+    >>> cube = testing.simulate_cube(n_runs=6, seed=3)
     >>> result = analyse(cube, Swap(sampling="replacement", size=(10, 50)), trials=100, seed=1)
     >>> result["count"].sel(metric="AP", gain="3:2:1").sum("bin").values.tolist()
     [1500, 1500]
@@ -83,8 +82,7 @@ class Swap(TwoSamples):
         notes = super().notes(table)
         for cell, width in enumerate(bin_widths(table, self.summary)):
             if width != 0.01:
-                here = np.flatnonzero((table.cell_of == cell).any(axis=1))
-                metrics = ", ".join(table.metrics[metric] for metric in here)
+                metrics = ", ".join(np.array(table.metrics)[(table.cell_of == cell).any(axis=1)])
                 notes.append(f"Bins of differences of {metrics} are {width:g} wide.")
         return notes
 
@@ -108,21 +106,20 @@ class Swap(TwoSamples):
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
         filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros(shape, np.int64)
         distinct = np.zeros((*shape[1:], 3), np.int64)
-        for place, size, draw in self.ways(table, purpose):
+        for place, size, trials, draw in self.draws(table, purpose, start, stop):
             widths = bin_widths(table, self.summary) * size / table.grid_units
-            for low, high in chunks(table, start, stop):
-                counted = np.zeros((shape[0], high - low, counts.shape[-1]), np.int32)
-                for pair, runs in sampled:
-                    samples = draw(low, high, pair)
-                    distinct[place] += overlap(samples)
-                    for cell, width in enumerate(widths):
-                        sums = self.sums(table, cell, samples, size, runs)
-                        count_orders(sums, width, float(size), counted[cell])
-                        largest[cell, *place] = max(largest[cell, *place], int(sums.max()))
-                for batch in range(n_batches):
-                    of_batch = counted[:, (batch - low) % n_batches :: n_batches]
-                    counts[:, *place, batch] += of_batch.sum(axis=1)
-                filled[:, *place] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
+            counted = np.zeros((shape[0], len(trials), counts.shape[-1]), np.int32)
+            for pair, runs in sampled:
+                samples = draw(pair)
+                distinct[place] += overlap(samples)
+                for cell, width in enumerate(widths):
+                    sums = self.sums(table, cell, samples, size, runs)
+                    count_orders(sums, width, float(size), counted[cell])
+                    largest[cell, *place] = max(largest[cell, *place], int(sums.max()))
+            for batch in range(n_batches):
+                of_batch = counted[:, (batch - trials.start) % n_batches :: n_batches]
+                counts[:, *place, batch] += of_batch.sum(axis=1)
+            filled[:, *place] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
         return {
             "counts": Sum(counts),
             "filled": Sum(filled),

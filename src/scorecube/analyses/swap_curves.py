@@ -53,7 +53,7 @@ VARIABLES = read_variables("""
 class Curve(NamedTuple):
     """Comparisons of all trials, (cell, sampling, size, ...), of all topics or without some.
 
-    by_batch: Comparisons and swaps, (batch, ..., bin), of which `counts` and `swaps` are the sums.
+    by_batch: Comparisons and swaps, (batch, ..., bin), of which `counts` has the sum.
     ties: With a tie on at least one sample, (..., bin).
     share: Of comparisons with `Required.smooth`, (..., confidence); NaN where none is.
     tau: Mean of Kendall's tau-a between the rankings by both samples, (...).
@@ -61,7 +61,6 @@ class Curve(NamedTuple):
 
     by_batch: tuple[IntArray, IntArray]
     counts: IntArray
-    swaps: IntArray
     ties: IntArray
     required: Required
     share: FloatArray
@@ -79,17 +78,17 @@ def curve_of(
     ties[..., 0] += both_tied
     required = required_differences(count, swaps, confidence, count.shape[-1] - last_is_open)
     share = np.where(required.isotonic < 0, np.nan, share_beyond(count, required.smooth))
-    return Curve(by_batch, count, swaps, ties, required, share, tau)
+    return Curve(by_batch, count, ties, required, share, tau)
 
 
 def rates(curve: Curve, filled: IntArray) -> dict[str, Any]:
     """Return rates by bin, with limits over trials, of which `filled` (..., bin) have any."""
-    low, high = rate_limits(*curve.by_batch, filled)
+    (low, high), swaps = rate_limits(*curve.by_batch, filled), curve.by_batch[1].sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate, tie_share = curve.swaps / curve.counts, curve.ties / curve.counts
+        rate, tie_share = swaps / curve.counts, curve.ties / curve.counts
     return {
         "count": curve.counts,
-        "swaps": curve.swaps,
+        "swaps": swaps,
         "swap_rate": rate,
         "swap_rate_low": low,
         "swap_rate_high": high,
@@ -107,8 +106,7 @@ def differences(
     """
     required, width = curve.required, widths[:, np.newaxis, np.newaxis, np.newaxis]
     difference = lower_edges(chosen, width)
-    smooth = [part.required.smooth for part in left_out]
-    low, high = jackknife.limits(required.smooth, smooth, "log")
+    low, high = jackknife.limits(required.smooth, [of.required.smooth for of in left_out], "log")
     # No difference exceeds the range.
     most = np.array([grid.high - grid.low for grid in table.grids]).reshape(width.shape)
     return {

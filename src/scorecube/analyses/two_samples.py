@@ -26,15 +26,15 @@ from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
 
-HALF = "half"
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
 """Of sums that are held together, so that they stay in the second-level cache, and their trials."""
 ALL_RUNS = slice(None)
 SAMPLINGS = {kind.name.lower(): int(kind) for kind in Sampling}
-Draw = Callable[..., FloatArray]
-"""Of trials low .. high-1: how often samples draw each unit, float64 (half, trial, unit)."""
+Draws = tuple[tuple[int, int], int, range, Callable[..., FloatArray]]
+"""Place (sampling, size) and size of samples, their trials, and a function that returns how often
+units are drawn, float64 (half, trial, unit), with the random words of a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +77,10 @@ class TwoSamples(Analysis):
     def n_drawn(self, table: Table) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
         n = (table.part_of or table).sizes.size
-        if self.size is None or self.size == HALF:
-            whole = self.size is None and self.sampling == "replacement"
-            drawn = [n if whole else n // 2]
+        if isinstance(self.size, int | tuple):
+            drawn = [max(1, round(size / table.in_bag)) for size in np.atleast_1d(self.size)]
         else:
-            sizes: Any = self.size if isinstance(self.size, tuple) else (self.size,)
-            drawn = [max(1, round(size / table.in_bag)) for size in sizes]
+            drawn = [n if self.size is None and self.sampling == "replacement" else n // 2]
         return [max(1, size * table.sizes.size // n) for size in drawn]
 
     def sizes(self, table: Table) -> list[int]:
@@ -108,12 +106,17 @@ class TwoSamples(Analysis):
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
         return notes
 
-    def ways(self, table: Table, purpose: Purpose) -> Iterator[tuple[tuple[int, int], int, Draw]]:
-        """Yield the place (sampling, size), the units in a sample, and a function that draws."""
+    def draws(self, table: Table, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
+        """Yield what is drawn in trials that are computed together: results do not depend on it."""
         key, n_units = table.key(purpose), table.sizes.size
-        for i, sampling in enumerate(self.samplings):
-            for j, size in enumerate(self.n_drawn(table)):
-                yield (i, j), size, partial(topic_counts, key, SAMPLINGS[sampling], n_units, size)
+        held = 16 * max(table.scores.shape[1:])
+        step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
+        for i, j in np.ndindex(len(self.samplings), len(self.n_drawn(table))):
+            kind, size = SAMPLINGS[self.samplings[i]], self.n_drawn(table)[j]
+            for low in range(start, stop, step):
+                trials = range(low, min(low + step, stop))
+                counts = partial(topic_counts, key, kind, n_units, size, low, trials.stop)
+                yield (i, j), size, trials, counts
 
     def sums(
         self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
@@ -146,16 +149,8 @@ class TwoSamples(Analysis):
         kinds = [SAMPLINGS[sampling] for sampling in self.samplings]
         positions = [topic_samples(key, kind, n, size, 0, table.trials) for kind in kinds]
         dims = (names.SAMPLING, names.TRIAL, names.HALF, names.DRAW)
-        coords = {names.SAMPLING: label_array(self.samplings)}
-        return self.of_one(xr.Dataset({names.TOPIC_SAMPLE: (dims, np.stack(positions))}, coords))
-
-
-def chunks(table: Table, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of trials that are computed together; results do not depend on them."""
-    held = 16 * max(table.scores.shape[1:])
-    step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
-    for low in range(start, stop, step):
-        yield low, min(low + step, stop)
+        samples = xr.Dataset({names.TOPIC_SAMPLE: (dims, np.stack(positions))})
+        return self.of_one(samples.assign_coords(sampling=label_array(self.samplings)))
 
 
 def summaries(kind: str, scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:

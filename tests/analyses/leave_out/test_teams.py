@@ -11,7 +11,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.teams import Teams, judged_runs
+from scorecube.analyses.judged_runs import judged_runs
+from scorecube.analyses.teams import Teams
 from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_depth
 from scorecube.errors import BadPlan
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric

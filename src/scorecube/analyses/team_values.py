@@ -1,0 +1,126 @@
+"""What follows from leaving teams out: variances, remaining runs, and what absent teams lose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scorecube.analyses.jackknife import CONFIDENCE
+from scorecube.analyses.judged_runs import JudgedRuns
+from scorecube.analyses.units import FloatArray
+from scorecube.collection.pools import Pools
+from scorecube.collection.schema import read_variables
+from scorecube.design import topic_set_size
+from scorecube.kernels.ranks import ranks_above
+
+TIE = 2.0**-39
+"""Largest difference of equal means: sums in another order differ by less."""
+REQUIREMENTS: dict[str, Any] = {"min_diff": 0.15, "systems": 10, "alpha": 0.05, "beta": 0.2}
+"""Requirements of Sakai and Shang 2016, Table 3."""
+MISSED = 1e-12
+"""Relative tolerance, so that an interval of width 0 holds its own value."""
+VARIABLES = read_variables("""
+    [metric gain]
+    change_mean | estimate | 1 .1% | relative change of the mean score of an absent team
+    change | limits:change_mean | 1 .1% | limit over teams (95 %)
+    rank_change_mean | estimate | ranks | ranks that a run of such a team loses
+    rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
+    [metric gain leave topic_step trial]
+    variance | estimate | 1 | within-system variance of what remains
+    n_topics | count | topics | topics with a relevant document left
+    [leave trial]
+    n_runs | count | runs | remaining runs
+    teams_left_out | label | 1 | teams left out
+    different | flag | 1 | whether no trial before is equal
+    [metric gain leave topic_step]
+    variance_mean | estimate | 1 | mean variance over trials
+    variance | limits:variance_mean | 1 | limit over trials (95 %)
+    n_trials | count | trials | different trials with a variance
+    topics_min | count | topics | fewest topics
+    topics_max | count | topics | most topics
+    topics_needed_tool | estimate | topics | topics that the mean variance asks for, by Sakai's tool
+    [leave]
+    runs_min | count | runs | fewest runs
+    runs_max | count | runs | most runs
+    [metric gain topic_step]
+    first_miss | estimate | teams | fewest teams without the whole variance
+""")
+
+
+def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) -> dict[str, Any]:
+    """Return what follows from variances and numbers of topics, (cell, leave, step, trial)."""
+    n_trials = np.isfinite(variance).sum(axis=-1)
+    n_trials[:, 0] = np.minimum(n_trials[:, 0], 1)  # the whole is one trial
+    mean, low, high = t_limits(variance)
+    mean[:, 0], low[:, 0], high[:, 0] = variance[:, 0, :, 0], np.nan, np.nan
+    # Against the estimate of all topics and teams, never against a draw.
+    whole = mean[:, :1, :1]
+    missed = (low > whole * (1 + MISSED)) | (high < whole * (1 - MISSED))
+    first = np.array(leaves)[missed.argmax(axis=1)]
+    needed, varied = np.full(mean.shape, np.nan), mean > 0
+    if varied.any():
+        designed = topic_set_size(mean[varied], mode="sakai", **REQUIREMENTS)
+        needed[varied] = designed["topics"].values
+    return {
+        "variance_mean": mean,
+        "variance_low": low,
+        "variance_high": high,
+        "n_trials": n_trials,
+        "topics_min": n_topics.min(axis=-1),
+        "topics_max": n_topics.max(axis=-1),
+        "topics_needed_tool": needed,
+        "first_miss": np.where(missed.any(axis=1), first, np.nan),
+    }
+
+
+def run_values(left_out: Any, pools: Pools) -> dict[str, Any]:
+    """Return the runs that remain, and names of the teams left out, bool (leave, team, trial)."""
+    n_runs = (~left_out[:, pools.team_of]).sum(axis=1)
+    teams = np.array(pools.teams, object)
+    labels = [[",".join(teams[out]) for out in of_leave.T] for of_leave in left_out]
+    different = n_runs > 0
+    different[0, 1:] = False  # the whole is one trial
+    return {
+        "n_runs": n_runs,
+        "teams_left_out": np.array(labels, object),
+        "different": different,
+        "runs_min": n_runs.min(axis=-1),
+        "runs_max": n_runs.max(axis=-1),
+    }
+
+
+def absent_values(table: JudgedRuns) -> dict[str, Any]:
+    """Return what teams lose that do not take part: means over teams, with limits."""
+    mean, rank = means_and_ranks(table.scores)
+    mean_without, rank_without = mean.copy(), rank.copy()
+    teams = np.arange(len(table.pools.teams))
+    runs_of = table.pools.team_of == teams[:, np.newaxis]
+    for team, runs in enumerate(runs_of):
+        means, ranks = means_and_ranks(table.scores_without(teams == team, slice(None)))
+        mean_without[:, runs], rank_without[:, runs] = means[:, runs], ranks[:, runs]
+    lost, values = rank_without - rank, dict[str, Any]()
+    relative = mean_without / np.where(mean > 0, mean, np.nan) - 1
+    for name, change in (("change", relative), ("rank_change", lost.astype(float))):
+        by_team = np.stack([t_limits(change[:, runs])[0] for runs in runs_of], axis=-1)
+        ends = (f"{name}_mean", f"{name}_low", f"{name}_high")
+        values |= zip(ends, t_limits(by_team), strict=True)
+    return values
+
+
+def means_and_ranks(scores: FloatArray) -> tuple[Any, Any]:
+    """Return means over topics and ranks of runs, (cell, run), of scores (cell, run, topic)."""
+    means = np.ma.masked_invalid(scores).mean(axis=-1).filled(np.nan)
+    return means, 1 + ranks_above(means, TIE)
+
+
+def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return means of the finite values along the last axis, and limits by Student's t or NaN."""
+    from scipy.special import stdtrit
+
+    finite = np.ma.masked_invalid(values)
+    count, mean = finite.count(axis=-1), finite.mean(axis=-1)
+    t = stdtrit(count - 1.0, (1 + CONFIDENCE) / 2)
+    half = t * np.ma.sqrt(finite.var(axis=-1, ddof=1) / count)
+    return mean.filled(np.nan), (mean - half).filled(np.nan), (mean + half).filled(np.nan)

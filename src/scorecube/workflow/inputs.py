@@ -107,11 +107,9 @@ def read_rankings(
     say = notify or LOGGER.warning
     judged = read_judgements(qrels, dialect=dialect)
     path, team_of, systems = None, None, None
-    if isinstance(teams, str | os.PathLike):
+    if teams is not None and not isinstance(teams, Mapping):
         path = os.fspath(teams)
         team_of, systems = read_run_labels(path)
-    elif teams is not None:
-        team_of = dict(teams)
     judge_run = partial(judged_run, qrels=judged, run_name=run_name, order=order, depth=depth)
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     judged_runs: dict[int, Any] = {}
@@ -126,7 +124,7 @@ def read_rankings(
     rankings = build_rankings(
         [run for _, run in sorted(judged_runs.items())],
         judged,
-        team_of,
+        teams if isinstance(teams, Mapping) else team_of,
         attrs=attrs,
         teams_path=path,
         notify=say,

@@ -88,10 +88,10 @@ def run_analysis(
             name = subject(task)
             if task in pending and executor is not None:
                 results[name] = run_task(task, executor)
-            elif (stored := task.stored()) is not None:
+            else:
                 digest = task.plan.digest
                 notify(f"{name}: the result is already there (plan {digest}); nothing to do")
-                results[name] = stored
+                results[name] = task.stored()
     print_notes({name: result.attrs.get("notes", []) for name, result in results.items()})
     echo_results(list(results.values()), study, top)
 

@@ -232,7 +232,7 @@ def _compute(
     recording = replace(compute, blocks=blocks)
     if client is not None and blocks is not None:
         with on_cluster(client):
-            is_visible = client.submit(blocks.is_seen, blocks.sight(), pure=False).result()
+            is_visible = client.submit(blocks.sight, pure=False).result() == blocks.sight()
         if not is_visible:
             LOGGER.warning("workers do not see the study: this process records their blocks")
     if client is not None and is_visible:

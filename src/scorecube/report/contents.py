@@ -10,7 +10,7 @@ from scorecube import names
 from scorecube.errors import counted, visible
 
 if TYPE_CHECKING:
-    from scorecube.storage import Row
+    from scorecube.storage import Collection
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
@@ -21,25 +21,22 @@ CUBE = (
 
 def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
-    collections = [
-        {"name": name, names.WORDS: names.USUAL_WORDS}
-        | {fact: row.head.facts["cube"][fact] for fact in CUBE if fact in row.head.facts["cube"]}
-        | row.contents()
-        | {"remarks": _doubts(row)}
-        for name, row in study.rows().items()
-    ]
+    collections = list(study.place.map(_facts_of, study.collections()))
     return {"study": study.path, "collections": collections, "headless": study.headless()}
 
 
-def _doubts(row: Row) -> list[str]:
-    """Return the doubts about the options of a collection's results, each once."""
-    remarks = {
+def _facts_of(collection: Collection) -> dict[str, Any]:
+    """Return the facts of a collection, with the doubts about its results, each once."""
+    cube, contents = collection.head.facts["cube"], collection.contents()
+    doubts = {
         f"{kind}: {doubt}"
-        for kind in row.contents()["results"]
-        for attributes in row.current[kind]
+        for kind in contents["results"]
+        for attributes in collection.result_attributes(kind)
         for doubt in attributes.get(names.DOUBTS, ())
     }
-    return sorted(remarks)
+    facts = {fact: cube[fact] for fact in CUBE if fact in cube}
+    words = {"name": collection.name, names.WORDS: names.USUAL_WORDS}
+    return words | facts | contents | {"remarks": sorted(doubts)}
 
 
 def overview_text(facts: Mapping[str, Any]) -> str:

@@ -29,8 +29,9 @@ RESULT = "result"
 def find_view(study: Study, analysis: str) -> View:
     """Return the view of an analysis that exists, or of which the study has results (BadName)."""
     known = view_names()
-    stored = {name for row in study.rows().values() for name in row.contents()["results"]}
-    if analysis not in known and analysis not in stored:
+    if analysis not in known and not any(
+        analysis in collection.contents()["results"] for collection in study.collections()
+    ):
         raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}")
     return view_of(analysis)
 
@@ -101,7 +102,7 @@ def _sources(
         if kind == "cube":
             found = [collection.cube]
         elif kind == "rankings":
-            found = [collection.rankings] if named or collection.contents()["rankings"] else []
+            found = [collection.rankings] if named or collection.head.rankings else []
         elif view.compute is not None:
             found = [view.compute(collection.cube)]
         elif every:

@@ -4,7 +4,6 @@ from scorecube.storage.archives import BlockStore as BlockStore
 from scorecube.storage.archives import gaps as gaps
 from scorecube.storage.archives import select_disjoint as select_disjoint
 from scorecube.storage.collection import Collection
-from scorecube.storage.collection import Row as Row
 from scorecube.storage.heads import check_collection_name as check_collection_name
 from scorecube.storage.study import Study, exists, open_study
 from scorecube.storage.upkeep import clean as clean

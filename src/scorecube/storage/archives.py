@@ -17,10 +17,12 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from scorecube.errors import CorruptStudy
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -36,54 +38,49 @@ Interval = tuple[int, int]
 SEAL_BYTES: Final = 64
 
 
-def digest_of(content: bytes | memoryview, digits: int = 32) -> str:
-    """Return the first digits of the SHA-256 of a file."""
-    return hashlib.sha256(content).hexdigest()[:digits]
+def digest_of(*parts: bytes | memoryview) -> str:
+    """Return the SHA-256 of bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
     """Return JSON values as text with their digest."""
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     body = text.encode(errors="surrogatepass")
-    return b'{"sha256":"%s","record":%s}\n' % (digest_of(body, SEAL_BYTES).encode(), body)
+    return b'{"sha256":"%s","record":%s}\n' % (digest_of(body).encode(), body)
 
 
-def decode_record(content: bytes) -> dict[str, Any]:
-    """Return the values of `encode_record`; ValueError for bytes that it does not return."""
-    try:
+def decode_record(content: bytes | None) -> dict[str, Any]:
+    """Return the values of `encode_record`; an error for bytes that it does not return."""
+    if content is None:
+        raise ValueError("is missing")
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
         record = dict(json.loads(content.decode(errors="surrogatepass"))["record"])
         if encode_record(record) == content:
             return record
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
     raise ValueError("does not match its digest")
 
 
 def seal(about: str, archive: bytes) -> bytes:
     """Return a zip archive with its digest as its comment, which has none yet."""
     body = archive[:-2] + SEAL_BYTES.to_bytes(2, "little")
-    return body + _digest(about, body)
-
-
-def _digest(about: str, body: bytes | memoryview) -> bytes:
-    digest = hashlib.sha256(about.encode())
-    digest.update(body)
-    return digest.hexdigest().encode()
+    return body + digest_of(about.encode(), body).encode()
 
 
 def unseal(about: str, content: bytes | None) -> io.BytesIO:
-    """Return the archive of `seal`; ValueError for another digest, or for none."""
+    """Return the archive of `seal`; an error for another digest, or for none."""
     if content is None:
         raise ValueError("is missing")
-    if _digest(about, memoryview(content)[:-SEAL_BYTES]) != content[-SEAL_BYTES:]:
+    body, digest = memoryview(content)[:-SEAL_BYTES], content[-SEAL_BYTES:]
+    if digest_of(about.encode(), body).encode() != digest:
         raise ValueError("does not match its digest")
     file = io.BytesIO(content)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(member.file_size for member in archive.infolist()) > len(content):
-                raise ValueError("is larger inside than outside, which no scorecube writes")
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"cannot be read: {error}") from None
+    with zipfile.ZipFile(file) as archive:
+        if sum(member.file_size for member in archive.infolist()) > len(content):
+            raise ValueError("is larger inside than outside, which no scorecube writes")
     return file
 
 
@@ -116,11 +113,6 @@ def archives_in(place: Place, folder: str) -> list[Stored]:
     )
 
 
-def results_in(place: Place, folder: str) -> list[Stored]:
-    """Return the results of an analysis, latest last."""
-    return sorted({stored.digest: stored for stored in archives_in(place, folder)}.values())
-
-
 def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
     """Write the archive of a result."""
     from scorecube.storage.codec import encode
@@ -136,11 +128,11 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
     """Return a result (CorruptStudy if it is damaged)."""
     from scorecube.storage.codec import decode
 
-    try:
-        with zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive:
-            return decode({name: archive.read(name) for name in archive.namelist()})
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise place.corrupt(stored.path, error) from None
+    with (
+        place.reading(stored.path),
+        zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive,
+    ):
+        return decode({name: archive.read(name) for name in archive.namelist()})
 
 
 def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
@@ -148,15 +140,12 @@ def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
 
     The rest of the archive is not read: they have a checksum of their own, and name their plan.
     """
-    try:
-        with zipfile.ZipFile(place.file(stored.path)) as archive:
-            attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
+    with place.reading(stored.path), zipfile.ZipFile(place.file(stored.path)) as archive:
+        attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
         attributes.pop("coordinates", None)
         if attributes["digest"] != stored.digest:
             raise ValueError("is the result of another plan")
-    except Exception as error:  # zipfile raises many
-        raise place.corrupt(stored.path, error) from None
-    return attributes
+        return attributes
 
 
 class BlockStore:
@@ -167,48 +156,38 @@ class BlockStore:
 
     def intervals(self) -> list[Interval]:
         """Return the units of all recorded blocks; contents are not read."""
-        matches = map(BLOCK.fullmatch, self._place.children(self._path))
-        return [(int(match[1]), int(match[2])) for match in matches if match is not None]
+        matches = filter(None, map(BLOCK.fullmatch, self._place.children(self._path)))
+        return [(int(match[1]), int(match[2])) for match in matches]
+
+    def _names(self, start: int, stop: int) -> tuple[str, str]:
+        """Return the key of a block, and what it is about."""
+        return f"{self._path}/{start:09d}-{stop:09d}.npz", f"{self._work}/{start}-{stop}"
 
     def record(self, start: int, stop: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Record the outputs of the units start .. stop-1."""
         file, named = io.BytesIO(), dict[str, Any](arrays)
         np.savez(file, **named)
-        self._place.write(self._key(start, stop), seal(self._about(start, stop), file.getvalue()))
+        key, about = self._names(start, stop)
+        self._place.write(key, seal(about, file.getvalue()))
 
-    def _about(self, start: int, stop: int) -> str:
-        return f"{self._work}/{start}-{stop}"
-
-    def _key(self, start: int, stop: int) -> str:
-        return f"{self._path}/{start:09d}-{stop:09d}.npz"
+    def read(self, start: int, stop: int) -> Arrays:
+        """Return the outputs of a block (CorruptStudy if it is damaged, or of other work)."""
+        key, about = self._names(start, stop)
+        with self._place.reading(key), np.load(unseal(about, self._place.read(key))) as arrays:
+            return dict(arrays)
 
     def length(self, proposed: int) -> int:
         """Return the length of blocks that was fixed; the proposed one is, if none was before."""
         path = f"{self._path}/length.json"
-        if self._place.create(path, encode_record({"length": proposed})):
-            return proposed
-        try:
-            return max(1, int(decode_record(self._place.read(path) or b"")["length"]))
-        except (ValueError, KeyError, TypeError):
-            return proposed
+        if not self._place.create(path, encode_record({"length": proposed})):
+            with suppress(CorruptStudy), self._place.reading(path):
+                return max(1, int(decode_record(self._place.read(path))["length"]))
+        return proposed
 
     def sight(self) -> list[str]:
         """Return what every process that sees the study sees: the heads of the collection."""
         children = self._place.children(self._path.partition("/")[0])
         return [name for name in children if name.startswith("head.")]
-
-    def is_seen(self, sight: list[str]) -> bool:
-        """Return whether this process sees the study that has such a `sight`."""
-        return self.sight() == sight
-
-    def read(self, start: int, stop: int) -> Arrays | None:
-        """Return the outputs of a block; None if it is damaged, or of other work."""
-        try:
-            content = self._place.read(self._key(start, stop))
-            with np.load(unseal(self._about(start, stop), content)) as arrays:
-                return dict(arrays)
-        except (ValueError, MemoryError):
-            return None
 
     def valid_blocks(
         self, outputs: Iterable[str], n_units: int
@@ -216,14 +195,10 @@ class BlockStore:
         """Yield disjoint, undamaged blocks with these outputs among the first units."""
         expected = set(outputs)
         for interval in select_disjoint(self.intervals(), n_units):
-            arrays = self.read(*interval)
-            if arrays is not None and expected == set(arrays):
-                yield interval, arrays
-
-    def find_damage(self) -> list[str]:
-        """Return one line for each block that is damaged."""
-        damaged = (interval for interval in self.intervals() if self.read(*interval) is None)
-        return [f"{self._key(*interval)}: does not match its digest" for interval in damaged]
+            with suppress(CorruptStudy, MemoryError):
+                arrays = self.read(*interval)
+                if expected == set(arrays):
+                    yield interval, arrays
 
 
 def select_disjoint(intervals: Sequence[Interval], n_units: int) -> list[Interval]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from scorecube.errors import BadStudy
+from scorecube.names import LEVEL
 from scorecube.storage.archives import decode_record, digest_of, encode_record
 from scorecube.storage.place import Place
 
@@ -60,13 +61,6 @@ class Head:
     def group(self, kind: str) -> str:
         """Return the path of the group of the cube or of the rankings, below that of the study."""
         return f"{folder_of(self.name)}/{kind}-{getattr(self, kind)}.zarr"
-
-    def with_group(self, kind: str, version: str, facts: Mapping[str, Any]) -> Head:
-        """Return a head with another cube, or other rankings."""
-        named: dict[str, Any] = {kind: version, "facts": {**self.facts, kind: facts}}
-        if kind == CUBE:
-            named["contains"] = tuple(dict.fromkeys([version, *self.contains]))
-        return replace(self, **named)
 
 
 def folder_of(name: str) -> str:
@@ -110,18 +104,16 @@ def latest_head(place: Place, folder: str) -> Head | None:
 
 
 def read_head(place: Place, folder: str, number: int) -> Head:
-    """Return a head that was listed (CorruptStudy if it is damaged, or of another folder)."""
+    """Return a head (CorruptStudy if it is missing, damaged, or of another folder)."""
     key = f"{folder}/head.{number:05d}.json"
-    try:
-        record = decode_record(place.read(key) or b"")
+    with place.reading(key):
+        record = decode_record(place.read(key))
         head = Head(**{**record, "contains": tuple(record["contains"])})
         if not re.fullmatch("[0-9a-f]*", "".join([head.cube, head.rankings, *head.contains])):
             raise ValueError("names what is no digest")
         if head.number != number or folder_of(head.name) != folder:
             raise ValueError("is that of another collection, or of another number")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise place.corrupt(key, error) from None
-    return head
+        return head
 
 
 def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
@@ -150,31 +142,38 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
 
 def version_of(files: Iterable[tuple[str, bytes]]) -> str:
     """Return the digest of the files of a group."""
-    return digest_of(str(sorted((key, digest_of(content)) for key, content in files)).encode(), 16)
+    digests = sorted((key, digest_of(content)[:32]) for key, content in files)
+    return digest_of(str(digests).encode())[:16]
 
 
-def write_group(
-    place: Place, folder: str, kind: str, dataset: xr.Dataset
-) -> tuple[str, dict[str, int]]:
-    """Write the cube or the rankings of a collection; return version, and numbers for the facts.
+def write_group(place: Place, head: Head, kind: str, dataset: xr.Dataset) -> Head:
+    """Write the cube or the rankings of a collection; return the head that names it.
 
     Encoded twice, for the version and to be written, it may be larger than memory.
     """
     from scorecube.storage.codec import encode
+    from scorecube.storage.cubes import facts_of_cube
 
-    version = version_of(encode(dataset))
+    named: dict[str, Any] = {kind: version_of(encode(dataset))}
+    after = replace(head, **named)
 
     def write(file: tuple[str, bytes]) -> None:
-        place.write(f"{folder}/{kind}-{version}.zarr/{file[0]}", file[1], synced=False)
+        place.write(f"{after.group(kind)}/{file[0]}", file[1], synced=False)
 
-    n_files = sum(1 for _ in place.map(write, encode(dataset)))
+    facts: dict[str, Any] = {"bytes": dataset.nbytes}
+    facts["files"] = sum(1 for _ in place.map(write, encode(dataset)))
     place.sync()
-    return version, {"bytes": dataset.nbytes, "files": n_files}
+    if kind == RANKINGS:
+        facts["levels"] = dataset[LEVEL].values.tolist()
+    else:
+        facts |= facts_of_cube(dataset)
+        after = replace(after, contains=tuple(dict.fromkeys([after.cube, *head.contains])))
+    return replace(after, facts={**head.facts, kind: facts})
 
 
 def keys_of(place: Place, path: str) -> list[str]:
     """Return the files of a group; hidden ones are not of it, such as what is being written."""
-    return [key for key in place.keys(path) if not key.rpartition("/")[2].startswith(".")]
+    return [key for key in place.files(path) if not key.rpartition("/")[2].startswith(".")]
 
 
 def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
@@ -186,8 +185,15 @@ def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
 
 def check_group(place: Place, head: Head, kind: str) -> None:
     """Read a group (CorruptStudy if a file is missing, changed, or not of it)."""
-    if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
-        raise place.corrupt(head.group(kind), "does not match its digest")
+    with place.reading(head.group(kind)):
+        if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
+            raise ValueError("does not match its digest")
+
+
+def has_all_files(place: Place, head: Head, kind: str) -> bool:
+    """Whether a group has as many files as were written."""
+    n_files: int = head.facts[kind]["files"]
+    return len(keys_of(place, head.group(kind))) == n_files
 
 
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
@@ -200,15 +206,13 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
     from scorecube.collection.schema import MAX_LOADED_BYTES
     from scorecube.storage.codec import decode, open_lazily
 
-    path, facts = head.group(kind), head.facts[kind]
-    try:
-        if facts["bytes"] * n_groups > MAX_LOADED_BYTES:
-            if len(keys_of(place, path)) != facts["files"]:
-                raise ValueError("a file is missing")
-            return open_lazily(place.array_store(path))
-        files = dict(files_of(place, path))
-        if version_of(files.items()) != getattr(head, kind):
-            raise ValueError("does not match its digest")
-        return decode(files)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise place.corrupt(path, error) from None
+    path = head.group(kind)
+    with place.reading(path):
+        if head.facts[kind]["bytes"] * n_groups <= MAX_LOADED_BYTES:
+            files = dict(files_of(place, path))
+            if version_of(files.items()) != getattr(head, kind):
+                raise ValueError("does not match its digest")
+            return decode(files)
+        if not has_all_files(place, head, kind):
+            raise ValueError("a file is missing")
+        return open_lazily(place.array_store(path))

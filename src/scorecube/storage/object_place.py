@@ -10,7 +10,8 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, Final
 
 import obstore
@@ -55,14 +56,6 @@ class ObjectPrefix(Place):
                 "recorded blocks are kept"
             ) from None
 
-    def exists(self) -> bool:
-        # With one retry, a wrong address is reported in seconds.
-        store = self._ask(from_url, self.name, retry_config={"max_retries": 1})
-        return any(self._ask(lambda: next(iter(obstore.list(store, chunk_size=1)), [])))
-
-    def make(self) -> None:
-        return
-
     def refuse_moved(self) -> None:
         return
 
@@ -81,9 +74,8 @@ class ObjectPrefix(Place):
         return self._put_new(key, content) or self.read(key) == content
 
     def _put_new(self, key: str, content: bytes) -> bool:
-        options = {"mode": "create", "use_multipart": False}
         with suppress(*THERE):
-            self._ask(obstore.put, self._store, key, content, **options)
+            self._ask(obstore.put, self._store, key, content, mode="create", use_multipart=False)
             return True
         return False
 
@@ -110,21 +102,17 @@ class ObjectPrefix(Place):
         names = (entry.rstrip("/").rpartition("/")[2] for entry in below)
         return sorted(name for name in names if not name.endswith(PARTIAL))
 
-    def _listed(self, path: str) -> dict[str, Any]:
+    def files(self, path: str) -> dict[str, float]:
         pages = self._ask(lambda: list(obstore.list(self._store, path or None)))
-        entries = (entry for page in pages for entry in page)
-        return {str(entry["path"]).removeprefix(f"{path}/"): entry for entry in entries}
-
-    def keys(self, path: str) -> list[str]:
-        return sorted(self._listed(path))
+        return {
+            entry["path"].removeprefix(f"{path}/"): entry["last_modified"].timestamp()
+            for entry in sorted(chain(*pages), key=itemgetter("path"))
+        }
 
     def delete(self, path: str) -> None:
-        for key in [*(f"{path}/{key}" for key in self._listed(path)), path]:
+        for key in [*(f"{path}/{key}" for key in self.files(path)), path]:
             with suppress(*MISSING):
                 self._ask(obstore.delete, self._store, key)
-
-    def times(self) -> dict[str, float]:
-        return {key: entry["last_modified"].timestamp() for key, entry in self._listed("").items()}
 
     def array_store(self, path: str) -> Any:
         from zarr.storage import ObjectStore

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
+from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, StoreFailed
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -32,20 +32,13 @@ class Place:
     """A directory with files by key, such as ``covid/head.00001.json``.
 
     name: Path, as the user wrote it.
+    is_new: Whether the first file makes it; one that was there is not made anew, as it was moved.
     """
+
+    is_new = False
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def exists(self) -> bool:
-        """Whether there is any file or object."""
-        return os.path.lexists(self.name)
-
-    def make(self) -> None:
-        """Make the place of a new study."""
-        path = Path(self.name)
-        path.mkdir(parents=True, exist_ok=True)
-        _sync(path.parent)
 
     def refuse_moved(self) -> None:
         """Refuse to use a study that is gone (BadStudy)."""
@@ -55,12 +48,18 @@ class Place:
                 "stored since. Run the same command again where it is now"
             )
 
-    def corrupt(self, path: str, reason: Any) -> CorruptStudy:
-        """Return the error for a part of the study that is damaged."""
-        return CorruptStudy(
-            f"{self.name}: {path}: {reason or type(reason).__name__}; run scorecube verify to list "
-            "all damage, and restore it from a copy, or compute it again"
-        )
+    @contextmanager
+    def reading(self, path: str) -> Iterator[None]:
+        """Raise CorruptStudy where a part of the study is not what was written."""
+        try:
+            yield
+        except (ScorecubeError, PermissionError, MemoryError):
+            raise
+        except Exception as error:  # zipfile, zarr and JSON raise many
+            raise CorruptStudy(
+                f"{self.name}: {path}: {error or type(error).__name__}; run scorecube verify to "
+                "list all damage, and restore it from a copy, or compute it again"
+            ) from None
 
     def read(self, key: str) -> bytes | None:
         """Return the content of a file; None if there is none."""
@@ -71,6 +70,10 @@ class Place:
     def file(self, key: str) -> Any:
         """Return what zipfile opens to read a part of a file."""
         return f"{self.name}/{key}"
+
+    def array_store(self, path: str) -> Any:
+        """Return what zarr opens to read arrays below a path."""
+        return f"{self.name}/{path}"
 
     def create(self, key: str, content: bytes) -> bool:
         """Write a file if there is none; return whether the file is this one."""
@@ -97,27 +100,41 @@ class Place:
     ) -> Iterator[tuple[Path, Path]]:
         """Write a file under another name; yield that path and the final one; remove what stays."""
         path = Path(self.name, key)
-        self._check_inside(path.parent)
-        self.refuse_moved()
         partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
+        with self._writing(path):
+            if not self.is_new:
+                self.refuse_moved()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.is_new = False
+                partial.write_bytes(content)
+                if synced:
+                    _sync(partial)
+                yield partial, path
+                if synced:  # the entries of all folders down to it
+                    for folder in path.parents[: key.count("/") + 1]:
+                        _sync(folder)
+            finally:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Refuse a path outside of the study (CorruptStudy); name what the system refuses."""
+        real = os.path.realpath(path.parent)
+        if not Path(real).is_relative_to(os.path.realpath(self.name)):
+            raise CorruptStudy(
+                f"{self.name}: {path.parent} lies outside, at {real}, by a symbolic link; replace "
+                "the link by what it names"
+            )
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(content)
-            if synced:
-                _sync(partial)
-            yield partial, path
-            if synced:  # the entries of all folders down to it
-                for folder in path.parents[: key.count("/") + 1]:
-                    _sync(folder)
+            yield
         except OSError as error:
             raise StoreFailed(
                 f"{error.filename or self.name}: {error.strerror or error}; nothing that was "
                 "stored is lost. A study needs space, permission to write and a file system with "
                 "hard links: run the same command again where they are"
             ) from None
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
 
     def children(self, path: str) -> list[str]:
         """Return the names directly below a path, sorted."""
@@ -126,45 +143,30 @@ class Place:
             return sorted(name for name in listed if not name.endswith(PARTIAL))
         return []
 
-    def keys(self, path: str) -> list[str]:
-        """Return the keys of all files below a path, relative to it; unfinished ones too."""
-        root = Path(self.name, path)
-        files = [Path(at, name) for at, _, names in os.walk(root) for name in names]
-        return sorted(file.relative_to(root).as_posix() for file in files)
+    def files(self, path: str) -> dict[str, float]:
+        """Return when each file below a path was written, by the clock of the store.
+
+        Keys are relative to the path, and sorted; unfinished files are among them.
+        """
+        root, times = f"{self.name}/{path}", dict[str, float]()
+        for at, _, names in os.walk(root):
+            for file in (Path(at, name) for name in names):
+                with suppress(FileNotFoundError):  # another process renames or removes it
+                    times[file.relative_to(root).as_posix()] = file.lstat().st_mtime
+        return dict(sorted(times.items()))
 
     def delete(self, path: str) -> None:
         """Delete all at and below a path; links are not followed."""
         target = Path(self.name, path)
-        self._check_inside(target.parent)
-        with suppress(FileNotFoundError):
+        with self._writing(target), suppress(FileNotFoundError):
             if target.is_dir() and not target.is_symlink():
                 shutil.rmtree(target)
             else:
                 target.unlink()
 
-    def times(self) -> dict[str, float]:
-        """Return when each file was written, by the clock of the store."""
-        times = dict[str, float]()
-        for key in self.keys(""):
-            with suppress(FileNotFoundError):  # another process renames or removes it
-                times[key] = Path(self.name, key).lstat().st_mtime
-        return times
-
-    def array_store(self, path: str) -> Any:
-        """Return what zarr opens to read arrays below a path."""
-        return f"{self.name}/{path}"
-
     def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
         """Yield what a function that reads or writes returns for each item, in order."""
         return map(function, items)
-
-    def _check_inside(self, path: Path) -> None:
-        real = os.path.realpath(path)
-        if not Path(real).is_relative_to(os.path.realpath(self.name)):
-            raise CorruptStudy(
-                f"{self.name}: {path} lies outside, at {real}, by a symbolic link; replace the "
-                "link by what it names"
-            )
 
 
 def _sync(path: Path) -> None:

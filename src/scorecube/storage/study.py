@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from scorecube.errors import BadStudy, CorruptStudy, visible
-from scorecube.storage.collection import Collection, Row
-from scorecube.storage.heads import (
-    CUBE,
-    GROUPS,
-    Head,
-    check_collection_name,
-    folder_of,
-    head_numbers,
-    latest_head,
-)
+from scorecube.errors import BadStudy, visible
+from scorecube.storage import heads
+from scorecube.storage.collection import Collection
+from scorecube.storage.heads import CUBE, GROUPS, RANKINGS, Head
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -42,7 +37,7 @@ def open_place(path: str | os.PathLike[str]) -> Place:
 
 def exists(path: str | os.PathLike[str]) -> bool:
     """Whether there is any file or object at a path or URL."""
-    return open_place(path).exists()
+    return bool(open_place(path).children(""))
 
 
 def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
@@ -74,19 +69,17 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     ...     list(open_study(folder + "/study"))
     ['demo']
     """
-    if mode not in ("r", "a"):
-        raise BadStudy(f"mode {mode!r} is not 'r' or 'a'")
     place = open_place(path)
     folders = place.children("")
-    is_new = not any(head_numbers(place, folder) for folder in folders)
-    if is_new and mode == "r":
+    place.is_new = not any(heads.head_numbers(place, folder) for folder in folders)
+    if place.is_new and mode != "a":
         raise BadStudy(
             f"{place.name}: no study there; make one with: scorecube evaluate {place.name} "
             "--name NAME --runs ... --qrels ..."
         )
-    if is_new and not all(_is_begun(place, folder) for folder in folders):
+    if place.is_new and not all(_is_begun(place, folder) for folder in folders):
         raise BadStudy(f"{place.name} exists and is not a study; choose another path")
-    return Study(place, writable=mode == "a", is_new=is_new)
+    return Study(place, writable=mode == "a")
 
 
 def _is_begun(place: Place, folder: str) -> bool:
@@ -98,27 +91,17 @@ def _is_begun(place: Place, folder: str) -> bool:
 class Study:
     """Collections by name, in one store; see `open_study`."""
 
-    def __init__(self, place: Place, *, writable: bool = False, is_new: bool = False) -> None:
-        self.place, self.path, self.writable, self._is_new = place, place.name, writable, is_new
+    def __init__(self, place: Place, *, writable: bool = False) -> None:
+        self.place, self.path, self.writable = place, place.name, writable
 
     def __repr__(self) -> str:
         """Return its path, and the names of its collections."""
         return visible(f"{self.path}: {', '.join(self) or 'no collection'}")
 
-    def __reduce__(self) -> tuple[Callable[..., Study], tuple[str, str]]:
-        """Another process opens the same study."""
-        return open_study, (self.path, "a" if self.writable else "r")
-
-    def folders(self) -> dict[str, Head | CorruptStudy | None]:
-        """Return the newest head in each folder, or the error if it is damaged, or None."""
-
-        def read(folder: str) -> Head | CorruptStudy | None:
-            try:
-                return latest_head(self.place, folder)
-            except CorruptStudy as error:
-                return error
-
+    def newest_heads(self) -> dict[str, Head | None]:
+        """Return the newest head in each folder, or None (CorruptStudy if one is damaged)."""
         folders = self.place.children("")
+        read = partial(heads.latest_head, self.place)
         return dict(zip(folders, self.place.map(read, folders), strict=True))
 
     def headless(self) -> list[str]:
@@ -126,22 +109,27 @@ class Study:
 
         A killed process began them, or their only head was deleted; none can tell.
         """
-        others = (folder for folder, head in self.folders().items() if head is None)
-        inner = ((folder, self.place.children(folder)) for folder in others)
-        return [unquote(at) for at, names in inner if any(n.startswith(CUBE) for n in names)]
+        return [
+            unquote(folder)
+            for folder, head in self.newest_heads().items()
+            if head is None and any(n.startswith(CUBE) for n in self.place.children(folder))
+        ]
+
+    def collections(self) -> list[Collection]:
+        """Return all collections as they are now, sorted by name."""
+        named = sorted((head.name, head) for head in self.newest_heads().values() if head)
+        return [Collection(self, name, head) for name, head in named]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of collections, sorted; of a damaged one over its folder's."""
-        heads = ((folder, head) for folder, head in self.folders().items() if head)
-        names = (head.name if isinstance(head, Head) else unquote(at) for at, head in heads)
-        return iter(sorted(names))
+        """Iterate over the names of collections, sorted."""
+        return iter([collection.name for collection in self.collections()])
 
     def __contains__(self, name: object) -> bool:
         try:
-            check_collection_name(str(name))
+            heads.check_collection_name(str(name))
         except BadStudy:
             return False
-        head = latest_head(self.place, folder_of(str(name)))
+        head = heads.latest_head(self.place, heads.folder_of(str(name)))
         return head is not None and head.name == name
 
     def __getitem__(self, name: str) -> Collection:
@@ -149,26 +137,6 @@ class Study:
             known = ", ".join(self) or "none yet"
             raise BadStudy(f"{self.path}: no collection {name!r}; it has: {known}")
         return Collection(self, name)
-
-    def rows(self) -> dict[str, Row]:
-        """Return what listings say of all collections, sorted by name.
-
-        Raises CorruptStudy: A head or a result that is damaged.
-        """
-
-        def read(head: Head | CorruptStudy) -> Row:
-            if isinstance(head, CorruptStudy):
-                raise head
-            return Collection(self, head.name).row(head)
-
-        rows = self.place.map(read, [head for head in self.folders().values() if head])
-        return dict(sorted((row.head.name, row) for row in rows))
-
-    def prepare(self) -> None:
-        """Make the place of a new study; one that was there is not made anew, as it was moved."""
-        if self._is_new:
-            self.place.make()
-            self._is_new = False
 
     def add(
         self,
@@ -189,13 +157,38 @@ class Study:
         """
         from scorecube.collection import schema
         from scorecube.collection.arguments import as_cube
+        from scorecube.storage.cubes import merge_cubes
 
         cube = as_cube(cube)
         schema.check(cube, schema.CUBE, "the cube")
-        check_collection_name(name)
+        heads.check_collection_name(name)
         if not self.writable:
             raise BadStudy(f"{self.path} was opened for reading; add to it with mode='a'")
         if cube.nbytes <= schema.MAX_LOADED_BYTES:
             cube = cube.compute()
-        self.prepare()
-        Collection(self, name).add(cube, rankings, replace=replace, facts=facts)
+        place = self.place
+        written: dict[str, xr.Dataset] = {}
+
+        def change(head: Head) -> Head:
+            base = Head(name, head.number, id=head.id) if replace else head
+            written.clear()
+            if base.cube:
+                there = heads.read_group(place, base, CUBE)
+                merged = merge_cubes(there, cube, f"{self.path}: collection {name!r}")
+                if not merged.identical(there):
+                    written[CUBE] = merged
+            else:
+                written[CUBE] = cube
+            if rankings is not None and not base.rankings:
+                written[RANKINGS] = rankings
+            after = dataclasses.replace(base, notes={**base.notes, **(facts or {})})
+            for kind, dataset in written.items():
+                after = heads.write_group(place, after, kind, dataset)
+            if after.cube == head.cube:  # so earlier versions are in it, too
+                after = dataclasses.replace(after, contains=head.contains)
+            return after
+
+        head = heads.commit(place, name, change)
+        for kind, dataset in written.items():
+            if not heads.has_all_files(place, head, kind):  # they were cleaned before it named them
+                heads.write_group(place, head, kind, dataset)

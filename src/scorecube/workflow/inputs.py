@@ -179,7 +179,7 @@ def evaluate_into(
         return cube
     what, collection = f"{study.path}: collection {name!r}", study[name]
     stored = collection.cube
-    if collection.contents()["rankings"]:
+    if collection.head.rankings:
         refuse_other_rankings(collection.rankings, rankings, what)
     else:  # imported scores are kept; only scores that were evaluated can be evaluated again
         stored = stored.isel(metric=[], gain=[])

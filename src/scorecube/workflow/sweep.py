@@ -199,7 +199,7 @@ def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> x
     for place, collection, digest, _ in sorted(stored):
         count = kinds[: place + 1].count(kinds[place])
         label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
-        results[f"/{collection}/{label}"] = study[collection].find_result(kinds[place], digest)
+        results[f"/{collection}/{label}"] = study[collection].result(kinds[place], digest)
     return xr.DataTree.from_dict(results)
 
 

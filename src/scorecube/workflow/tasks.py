@@ -49,9 +49,9 @@ class Task:
     request: str = ""
     preset: str | None = None
 
-    def stored(self) -> xr.Dataset | None:
-        """Return the stored result, or None."""
-        return self.collection.find_result(self.plan.analysis.name, self.plan.digest)
+    def stored(self) -> xr.Dataset:
+        """Return the stored result (BadStudy for none)."""
+        return self.collection.result(self.plan.analysis.name, self.plan.digest)
 
     def is_stored(self) -> bool:
         """Whether the result is stored."""

@@ -127,11 +127,27 @@ def test_3_a_deleted_head_has_witnesses(path: Path, collection: Collection) -> N
     assert any("head.00002" in line for line in verify_study(open_study(path))[1])
 
 
-def test_3_a_deleted_only_head_is_named(path: Path, collection: Collection) -> None:
+@pytest.mark.parametrize("others", [True, False])
+def test_3_results_are_witnesses_of_a_deleted_only_head(
+    path: Path, collection: Collection, others: bool
+) -> None:
+    if others:
+        collection.study.add("b", cube=cube())
+    collection.write_result(new_result(collection))
+    (path / "a/head.00001.json").unlink()
+    study = open_study(path)
+    for use in (lambda: list(study), lambda: study["a"], lambda: note(collection, x=1)):
+        with pytest.raises(CorruptStudy, match=r"head\.00001\.json: is missing"):
+            use()
+    assert ["is missing" in line for line in verify_study(study)[1]] == [True]
+
+
+def test_3_a_cube_without_a_head_is_named(path: Path, collection: Collection) -> None:
+    """Begun by a killed process, or its head was deleted: none can tell."""
     collection.study.add("b", cube=cube())
     (path / "a/head.00001.json").unlink()
     study = open_study(path)
-    assert (list(study), study.headless()) == (["b"], ["a"])
+    assert list(study) == ["b"]
     assert [name.partition("-")[0] for name in find_rest(study)] == ["a/cube"]
 
 

@@ -90,8 +90,10 @@ def check_collection_name(name: str) -> None:
 
 
 def head_numbers(place: Place, folder: str) -> list[int]:
-    """Return the numbers of all heads in a folder."""
-    return [int(match[1]) for match in map(HEAD.fullmatch, place.children(folder)) if match]
+    """Return the numbers of all heads in a folder; 1 where results show that they were deleted."""
+    names = place.children(folder)
+    numbers = [int(match[1]) for match in map(HEAD.fullmatch, names) if match]
+    return numbers or [1] * (RESULTS in names)
 
 
 def latest_head(place: Place, folder: str) -> Head | None:

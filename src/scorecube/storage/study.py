@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from scorecube.errors import BadStudy, visible
 from scorecube.storage import heads
@@ -103,17 +102,6 @@ class Study:
         folders = self.place.children("")
         read = partial(heads.latest_head, self.place)
         return dict(zip(folders, self.place.map(read, folders), strict=True))
-
-    def headless(self) -> list[str]:
-        """Return the names of folders with a cube and no head.
-
-        A killed process began them, or their only head was deleted; none can tell.
-        """
-        return [
-            unquote(folder)
-            for folder, head in self.newest_heads().items()
-            if head is None and any(n.startswith(CUBE) for n in self.place.children(folder))
-        ]
 
     def collections(self) -> list[Collection]:
         """Return all collections as they are now, sorted by name."""

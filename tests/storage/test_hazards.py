@@ -108,7 +108,7 @@ def test_3_a_damaged_head_is_not_replaced_by_the_one_before(
     for use in (
         lambda: collection.cube,
         lambda: note(collection, z=1),
-        open_study(path).newest_heads,
+        open_study(path).collections,
     ):
         with pytest.raises(CorruptStudy, match=head.name):
             use()
@@ -359,7 +359,7 @@ def test_15_reading_makes_nothing(path: Path) -> None:
     open_study(path, mode="a")["a"].write_result(new_result(open_study(path)["a"]))
     before = {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]}
     study = open_study(path)
-    _ = study["a"].cube, study["a"].result("swap"), study.newest_heads()
+    _ = study["a"].cube, study["a"].result("swap"), study.collections()
     assert verify_study(study)[1] == find_rest(study) == []
     assert {file: file.lstat().st_mtime_ns for file in [path, *path.rglob("*")]} == before
 

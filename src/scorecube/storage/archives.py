@@ -138,9 +138,10 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
 def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
     """Return the attributes of a result (CorruptStudy if they are damaged).
 
-    The rest of the archive is not read: they have a checksum of their own, and name their plan.
+    They have a checksum of their own, and name their plan: all to digest takes twenty times longer.
     """
-    with place.reading(stored.path), zipfile.ZipFile(place.file(stored.path)) as archive:
+    content = io.BytesIO(place.read(stored.path) or b"")
+    with place.reading(stored.path), zipfile.ZipFile(content) as archive:
         attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
         attributes.pop("coordinates", None)
         if attributes["digest"] != stored.digest:

@@ -33,8 +33,8 @@ class Collection:
         """What it is."""
         head = self._at or heads.latest_head(self.place, self.folder)
         if head is None or head.name != self.name:
-            self.place.refuse_moved()
-            raise BadStudy(f"{self.place.name}: no collection {self.name!r} any more")
+            what = f"collection {self.name!r}, or the study,"
+            raise BadStudy(f"{self.place.name}: {what} was moved or removed while it was in use")
         return head
 
     def _read(self, read: Callable[[Head], Value]) -> Value:

@@ -5,7 +5,6 @@ Credentials, region and endpoint come from the environment, or from the role of 
 
 from __future__ import annotations
 
-import io
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,16 +55,10 @@ class ObjectPrefix(Place):
                 "recorded blocks are kept"
             ) from None
 
-    def refuse_moved(self) -> None:
-        return
-
     def read(self, key: str) -> bytes | None:
         with suppress(*MISSING):
             return bytes(self._ask(lambda: obstore.get(self._store, key).bytes()))
         return None
-
-    def file(self, key: str) -> Any:
-        return io.BytesIO(self.read(key) or b"")
 
     def create(self, key: str, content: bytes) -> bool:
         if not self._refuses:

@@ -40,14 +40,6 @@ class Place:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def refuse_moved(self) -> None:
-        """Refuse to use a study that is gone (BadStudy)."""
-        if not Path(self.name).is_dir():
-            raise BadStudy(
-                f"{self.name}: the study was moved or removed while it was in use; nothing was "
-                "stored since. Run the same command again where it is now"
-            )
-
     @contextmanager
     def reading(self, path: str) -> Iterator[None]:
         """Raise CorruptStudy where a part of the study is not what was written."""
@@ -66,10 +58,6 @@ class Place:
         with suppress(*ABSENT):
             return Path(self.name, key).read_bytes()
         return None
-
-    def file(self, key: str) -> Any:
-        """Return what zipfile opens to read a part of a file."""
-        return f"{self.name}/{key}"
 
     def array_store(self, path: str) -> Any:
         """Return what zarr opens to read arrays below a path."""
@@ -102,8 +90,11 @@ class Place:
         path = Path(self.name, key)
         partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
         with self._writing(path):
-            if not self.is_new:
-                self.refuse_moved()
+            if not (self.is_new or Path(self.name).is_dir()):
+                raise BadStudy(
+                    f"{self.name}: the study was moved or removed while it was in use; nothing was "
+                    "stored since. Run the same command again where it is now"
+                )
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self.is_new = False

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadStudy, visible
@@ -97,16 +98,13 @@ class Study:
         """Return its path, and the names of its collections."""
         return visible(f"{self.path}: {', '.join(self) or 'no collection'}")
 
-    def newest_heads(self) -> dict[str, Head | None]:
-        """Return the newest head in each folder, or None (CorruptStudy if one is damaged)."""
-        folders = self.place.children("")
-        read = partial(heads.latest_head, self.place)
-        return dict(zip(folders, self.place.map(read, folders), strict=True))
-
     def collections(self) -> list[Collection]:
-        """Return all collections as they are now, sorted by name."""
-        named = sorted((head.name, head) for head in self.newest_heads().values() if head)
-        return [Collection(self, name, head) for name, head in named]
+        """Return all collections as they are now, sorted by name (CorruptStudy for damage)."""
+        read = partial(heads.latest_head, self.place)
+        newest = filter(None, self.place.map(read, self.place.children("")))
+        return [
+            Collection(self, head.name, head) for head in sorted(newest, key=attrgetter("name"))
+        ]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of collections, sorted."""

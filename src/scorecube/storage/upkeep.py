@@ -62,10 +62,10 @@ def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
 
 def find_rest(study: Study) -> list[str]:
     """Return the paths of groups that no newest head names, as killed and replaced ones."""
-    rest = set[str]()
-    for folder, head in study.newest_heads().items():
-        names = study.place.children(folder)
-        rest |= {f"{folder}/{name}" for name in names if name.endswith(".zarr")}
+    place, rest = study.place, set[str]()
+    for folder in place.children(""):
+        head = heads.latest_head(place, folder)
+        rest |= {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
         rest -= {head.group(kind) for kind in GROUPS if head}
     return sorted(rest)
 

@@ -32,7 +32,6 @@ nb_execution_mode = "off"  # notebooks hold their outputs
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"  # they stand in the signature
-autodoc_default_options = {"members": False}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 autosummary_generate = False

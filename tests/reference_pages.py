@@ -42,6 +42,8 @@ OFFERED = {
     "Studies": ("open_study", "ScorecubeError"),
 }
 """What `scorecube` offers, by what people do."""
+MEMBERS = {"Study": "add", "Collection": "cube rankings result results contents forget"}
+"""Members of a class that its page describes; options of analyses are parameters."""
 
 
 def write_pages(folder: Path) -> None:
@@ -196,16 +198,9 @@ def module_page(name: str) -> str:
 
 
 def _documented(path: str, value: Any, *settings: str) -> str:
-    """Return the directive that documents a function, or a class with its own public members."""
+    """Return the directive that documents a function, or a class with some members."""
     kind = "autoclass" if isinstance(value, type) else "autofunction"
     lines = [f".. {kind}:: {path}", *(f"   {each}" for each in settings)]
-    if isinstance(value, type) and not issubclass(value, BaseException):
-        own = [
-            name
-            for name in vars(value)
-            if not name.startswith("_")
-            and callable(getattr(value, name))
-            and inspect.getdoc(getattr(value, name))
-        ]
-        lines += [f"   :members: {', '.join(own)}"] if own else []
+    if members := MEMBERS.get(path.rpartition(".")[2]):
+        lines.append(f"   :members: {', '.join(members.split())}")
     return "\n".join(["```{eval-rst}", *lines, "```\n"])

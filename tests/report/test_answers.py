@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.collections import LineCollection
@@ -151,3 +152,12 @@ def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name
         numbers = numbers[frame["n_topics"] == result.attrs["n_topics"]]
     far = [min(abs(value - number) for value in drawn) for number in numbers]
     assert max(far) < (6e-4 if name == "reliability" else 1e-12)
+
+
+def test_a_leader_by_itself_has_one_rank() -> None:
+    scores = np.random.default_rng(1).normal(size=(3, 40)) * 0.01 + [[0.9], [0.5], [0.5]]
+    cube = sc.cube_from_scores({"AP": pd.DataFrame(scores, ["a", "b", "c"])})
+    (answer,) = answers(sc.analyse(cube, sc.Leaderboard(), trials=200))
+    assert "no other run could be the best [95%, simultaneous rank sets]; rank 1." in (
+        answer.sentence
+    )

@@ -6,7 +6,6 @@ said when scores are read, in ``info --warnings`` and on the page.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -52,12 +51,6 @@ def doubts_of(cube: xr.Dataset) -> list[str]:
     return [doubt for rule in RULES for doubt in rule(cube)] if names.SCORE in cube else []
 
 
-def _by_metric(cube: xr.Dataset) -> Iterator[tuple[str, Any]]:
-    """Yield the metrics with their scores (gain, run, topic)."""
-    scores = cube[names.SCORE].transpose(names.METRIC, names.GAIN, names.RUN, names.TOPIC).values
-    yield from zip(labels_of(cube, names.METRIC), scores, strict=True)
-
-
 def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
     if names.TOPIC_GROUP in cube.coords:
         return
@@ -73,18 +66,17 @@ def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
-    runs, topics = labels_of(cube, names.RUN), labels_of(cube, names.TOPIC)
     low = cube.coords.get(names.SCORE_LOW, np.nan) * np.ones(cube.sizes[names.METRIC])
-    for (metric, scores), end in zip(_by_metric(cube), np.asarray(low), strict=True):
-        if not np.isnan(end) or UNIT_METRICS.match(metric) is None:
-            continue
+    labels = [labels_of(cube, dim) for dim in (names.METRIC, names.RUN, names.TOPIC)]
+    for place, metric in enumerate(labels[0]):
+        scores = cube[names.SCORE].values[place]
         outside = np.argwhere((scores < 0.0) | (scores > 1.0))
-        if len(outside):
+        if len(outside) and np.isnan(low[place]) and UNIT_METRICS.match(metric):
             gain, run, topic = outside[0]
             yield (
                 f"{metric} lies between 0 and 1; found {counted(len(outside), 'other score')}, "
-                f"such as {scores[gain, run, topic]:g} of run {runs[run]} on topic "
-                f"{topics[topic]}; divide percentages by 100, or give the scores another name"
+                f"such as {scores[gain, run, topic]:g} of run {labels[1][run]} on topic "
+                f"{labels[2][topic]}; divide percentages by 100, or give the scores another name"
             )
 
 
@@ -98,15 +90,12 @@ def _summaries(cube: xr.Dataset) -> Iterator[str]:
 
 def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
     """A run that failed: beside others that are not 0 everywhere."""
-    scores = cube[names.SCORE].transpose(names.RUN, ...).values.reshape(cube.sizes[names.RUN], -1)
+    runs, scores = _by_run(cube)
     zero = ~np.isnan(scores).all(axis=1) & ~np.nan_to_num(scores).any(axis=1)
     if cube.sizes[names.TOPIC] >= FEWEST and zero.any() and not zero.all():
-        runs = [
-            run for run, is_zero in zip(labels_of(cube, names.RUN), zero, strict=True) if is_zero
-        ]
         yield (
-            f"{listed(runs)}: 0 on every topic by every metric; perhaps a run that failed, or "
-            "under other ids: leave it out, or run it again"
+            f"{listed(runs[zero].tolist())}: 0 on every topic by every metric; perhaps a run that "
+            "failed, or under other ids: leave it out, or run it again"
         )
 
 
@@ -117,19 +106,23 @@ def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
 
 
 def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
-    scores = cube[names.SCORE].transpose(names.RUN, ...).values
     # Of a measure with few values, such as the reciprocal rank, good runs have the same.
     many = max(FEWEST, cube.sizes[names.TOPIC] / 2)
     groups: dict[bytes, list[str]] = {}
-    for run, values in zip(labels_of(cube, names.RUN), scores, strict=True):
+    for run, values in zip(*_by_run(cube), strict=True):
         if len(np.unique(values[np.isfinite(values)])) >= many:
-            digest = hashlib.sha256(np.ascontiguousarray(values).data).digest()
-            groups.setdefault(digest, []).append(run)
+            groups.setdefault(values.tobytes(), []).append(run)
     if alike := [listed(group, " = ") for group in groups.values() if len(group) > 1]:
         yield (
             f"runs with equal scores everywhere: {listed(alike)}; perhaps one run under two names: "
             "leave one out"
         )
+
+
+def _by_run(cube: xr.Dataset) -> tuple[Any, Any]:
+    """Return the runs, and all scores of each: (run, score)."""
+    scores = cube[names.SCORE].transpose(names.RUN, ...).values
+    return np.array(labels_of(cube, names.RUN), object), scores.reshape(len(scores), -1)
 
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (

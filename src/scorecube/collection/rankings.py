@@ -16,7 +16,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Qrels, RunLines
-from scorecube.collection.teams import discard, listed, teams_of
+from scorecube.collection.teams import listed, teams_of
 from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
 
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
@@ -142,11 +142,11 @@ def _refuse_large(run: RunLines, deepest: int, n_topics: int) -> None:
 def build_rankings(
     runs: Iterable[JudgedRun],
     qrels: Qrels,
-    teams: Mapping[str, str] | None = None,
+    teams: Mapping[str, str] | None,
     *,
-    attrs: Mapping[str, Any] | None = None,
-    teams_path: str | None = None,
-    notify: Callable[[str], None] = discard,
+    attrs: Mapping[str, Any],
+    teams_path: str | None,
+    notify: Callable[[str], None],
 ) -> xr.Dataset:
     """Combine judged runs into a dataset of rankings.
 
@@ -181,7 +181,7 @@ def build_rankings(
         names.DOCUMENT_KEY: qrels.document_keys(),
     }
     of_runs = teams_of(labels, teams, path=teams_path, notify=notify)
-    return rankings_dataset(arrays, labels, qrels.topics, of_runs, attrs or {})
+    return rankings_dataset(arrays, labels, qrels.topics, of_runs, attrs)
 
 
 def rankings_dataset(

@@ -17,10 +17,6 @@ KINDS = {names.SYSTEM: (names.RUN, names.SYSTEM), names.TOPIC_GROUP: (names.TOPI
 """Coordinate -> its dim, and what a label is called."""
 
 
-def discard(line: str) -> None:
-    """Take a line of text that nobody reads."""
-
-
 def teams_of(
     runs: Sequence[str],
     teams: Mapping[str, str] | None,

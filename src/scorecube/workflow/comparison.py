@@ -34,9 +34,8 @@ VARIABLES = read_variables("""
     verdict | label | 1 | verdict
     reason | label | 1 | why there is no verdict, or what it rests on
 """)
-COUNTS, LIMITS = ("wins", "ties", "losses"), ("low", "high", "smallest_shown")
-UNKNOWN: dict[str, Any] = {"difference": np.nan, **dict.fromkeys(LIMITS, np.nan)}
-UNKNOWN |= dict.fromkeys(COUNTS, 0)
+UNKNOWN = (np.nan, np.nan, np.nan, 0, 0, 0, np.nan)
+"""Numbers of a comparison without any, in the order of `VARIABLES`."""
 
 
 class Difference(NamedTuple):
@@ -161,48 +160,39 @@ def _compared(
     ]
     coords = zip(VARIABLES[0].dims, (np.array(of, object) for of in labels), strict=True)
     result = xr.Dataset(coords=dict(coords))
-    for variable in VARIABLES:
-        kind = object if variable.role == "label" else None
-        array = np.array([row[variable.name] for row in rows], kind).reshape([*map(len, labels)])
+    for variable, values in zip(VARIABLES, zip(*rows, strict=True), strict=True):
+        array = np.array(values, object if variable.role == "label" else None)
+        array = array.reshape([*map(len, labels)])
         result[variable.name] = (variable.dims, array, variable.attrs())
     notes = list(dict.fromkeys(notes))
     return result.assign_attrs(run=systems[0], baseline=systems[1], notes=notes)
 
 
-def _systems_of(cube: xr.Dataset) -> set[str]:
-    """Return the runs and the systems of a cube."""
-    coords = [name for name in (names.RUN, names.SYSTEM) if name in cube.coords]
-    return {str(label) for name in coords for label in cube[name].values}
-
-
 def _check_systems(cubes: Mapping[str, xr.Dataset], run: str, baseline: str) -> None:
-    """Refuse systems that no collection has, and one system alone."""
+    """Refuse runs or systems that no collection has, and one alone."""
     if run == baseline:
         raise BadPlan(f"{option('run', run)} is the baseline; name two systems", option="run")
-    known = set().union(*map(_systems_of, cubes.values()))
+    coords = [cube.coords.get(dim) for cube in cubes.values() for dim in (names.RUN, names.SYSTEM)]
+    known = sorted({str(label) for of in coords if of is not None for label in of.values})
     for argument, name in (("run", run), ("baseline", baseline)):
         if name not in known:
-            near = nearest(name, sorted(known))
-            raise BadName(f"no run {name!r}; nearest: {near}", option=argument)
+            raise BadName(f"no run {name!r}; nearest: {nearest(name, known)}", option=argument)
 
 
 def _differences(
     cube: xr.Dataset, systems: tuple[str, str], missing: Any, notes: list[str]
 ) -> Iterator[tuple[tuple[str, str], Difference | str]]:
     """Yield the difference by each metric and gain setting, or why there is none."""
-    absent = [name for name in systems if name not in _systems_of(cube)]
+    gains = labels_of(cube, names.GAIN)
     for metric in labels_of(cube, names.METRIC):
+        differences: list[Difference | str]
         try:
-            if absent:
-                raise BadName(f"no run {absent[0]!r}")
             table = make_table(cube.sel(metric=[metric]), runs=systems, missing=missing)
+            differences = [_difference(table, int(k), systems) for k in table.cell_of[0]]
+            notes += table.notes
         except ScorecubeError as error:
-            for gain in labels_of(cube, names.GAIN):
-                yield (metric, gain), str(error)
-            continue
-        notes += table.notes
-        for place, gain in enumerate(table.gains):
-            yield (metric, gain), _difference(table, int(table.cell_of[0, place]), systems)
+            differences = [str(error)] * len(gains)
+        yield from zip(product([metric], gains), differences, strict=True)
 
 
 def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference | str:
@@ -220,8 +210,8 @@ def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference
     return Difference(sample, bool(table.binary[cell]), width, higher, tuple(counts))
 
 
-def _row(parts: Mapping[str, Difference | str], margin: float | None) -> dict[str, Any]:
-    """Return the variables of the mean over collections; unknown if any of them is."""
+def _row(parts: Mapping[str, Difference | str], margin: float | None) -> tuple[Any, ...]:
+    """Return the values of `VARIABLES` in the mean over collections; unknown if any of them is."""
     known, reason = [part for part in parts.values() if isinstance(part, Difference)], ""
     if len(known) < len(parts):
         lacking = [name for name, part in parts.items() if isinstance(part, str)]
@@ -229,7 +219,7 @@ def _row(parts: Mapping[str, Difference | str], margin: float | None) -> dict[st
     elif len({(part.width, part.higher) for part in known}) > 1:
         reason = "the range or direction of the metric differs between collections"
     if reason:
-        return UNKNOWN | {"verdict": "unknown" if margin is None else NO_VERDICT, "reason": reason}
+        return *UNKNOWN, "unknown" if margin is None else NO_VERDICT, reason
     width, higher = known[0].width, known[0].higher
     samples = [part.sample._replace(weight=1 / len(known)) for part in known]
     guarded = guarded_estimate(samples, width, binary=all(part.binary for part in known))
@@ -244,7 +234,5 @@ def _row(parts: Mapping[str, Difference | str], margin: float | None) -> dict[st
         verdict = PASS if least > -margin else FAIL if least < -margin and most < 0 else NO_VERDICT
     if margin is not None and sum(len(sample.sums) for sample in samples) < LEAST_UNITS:
         verdict, reason = NO_VERDICT, f"fewer than {LEAST_UNITS} topics"
-    limits = dict(zip(LIMITS, (low, high, (high - low) / 2), strict=True))
-    counts = dict(zip(COUNTS, (wins, ties, losses), strict=True))
-    said = {"verdict": verdict, "reason": reason}
-    return {"difference": estimate(samples).mean, **limits, **counts, **said}
+    half = (high - low) / 2
+    return estimate(samples).mean, low, high, wins, ties, losses, half, verdict, reason

@@ -319,20 +319,17 @@ def compute_there(path: str, task: SweepTask, *, processes: int) -> Outcome:
 
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     """Read the collection of a task, and compute and store what its entries ask for."""
-    outcome, first = Outcome(), task.collections[0]
-    cubes, requests = Cubes(), dict[int, str]()
+    outcome, first, cubes = Outcome(), task.collections[0], Cubes()
     with outcome.noting(first, READING):
         if task.source is not None:
             say, workers = outcome.lines.append, executor.workers
             add_source(study, first, task.source, say, replace=task.replace, workers=workers)
-        for place, entry in task.entries.items():
-            request, digest = stored_for(study, task.collections, entry)
-            if digest:
-                outcome.stored.append(Stored(place, first, digest, is_new=False))
-            else:
-                requests[place] = request
-    for place, request in {} if outcome.failed else requests.items():
+        asked = {k: stored_for(study, task.collections, of) for k, of in task.entries.items()}
+    for place, (request, digest) in {} if outcome.failed else asked.items():
         entry = task.entries[place]
+        if digest:
+            outcome.stored.append(Stored(place, first, digest, is_new=False))
+            continue
         with outcome.noting(first, entry.analysis.name):
             planned = plan_in_study(
                 study,
@@ -343,10 +340,10 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
                 cubes=cubes,
                 **entry.selection,
             )
-            for plan in planned:
-                if is_new := not plan.is_stored():
-                    replace(plan, request=request).run(executor)
-                outcome.stored.append(Stored(place, first, plan.plan.digest, is_new))
+            for work in planned:
+                if is_new := not work.is_stored():
+                    replace(work, request=request).run(executor)
+                outcome.stored.append(Stored(place, first, work.plan.digest, is_new))
     return outcome
 
 

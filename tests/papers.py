@@ -266,7 +266,7 @@ def answers_to_questions(n_runs: int = 10, n_questions: int = 40) -> xr.Dataset:
                 ]
             runs.append(Path(folder, f"qa{k:02d}"))
             runs[-1].write_text("\n".join(lines), encoding="utf-8")
-        return sc.read_rankings(runs, qrels, dialect="trec-classes")
+        return sc.read_rankings(runs, qrels, qrels_format="trec-classes")
 
 
 def write_preferences(cube: xr.Dataset, path: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
     qrels.write_text("q 0 s 3\nq 0 a 2\nq 1 b 1\nq - wrong 0\nq 0 never 0\n", encoding="utf-8")
     lines = [f"q Q0 {text} {rank} 0 x" for rank, text in enumerate(("a", "wrong", "s", "b"), 1)]
     run.write_text("\n".join(lines), encoding="utf-8")
-    rankings = sc.read_rankings([run], qrels, order="rank", dialect="trec-classes")
+    rankings = sc.read_rankings([run], qrels, order="rank", qrels_format="trec-classes")
     assert rankings["n_judged"].values.tolist() == [[2, 1, 0, 1]]
     cube = sc.evaluate(rankings, ["Q", "RR", "Hit@1", "Hit@5", "AP"], gains=["3:2:1", "1:1:1"])
     blended = (2 + 1) / (3 + 1) / 2 + (2 + 1 + 2) / (4 + 4) / 2

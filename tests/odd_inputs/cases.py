@@ -45,7 +45,7 @@ ODD = {
     'judgements of another topic': Odd('qrels', QRELS + b"3 0 d1 1\n", 'a: 1=1 2=0.5 3=0'),
     'judgements of topics with zeros': Odd('qrels', QRELS.replace(b"1 0", b"01 0").replace(b"2 0", b"02 0"), "error FILE"),
     'gzip bomb as judgements': Odd('qrels', bomb, 'error FILE'),
-    'classes of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'dialect': 'trec-classes'}),
+    'classes of 5,000 digits': Odd('qrels', QRELS.replace(b" 0 d1", b" " + b"7" * 5000 + b" d1"), 'a: 1=1 2=0.5', options={'qrels_format': 'trec-classes'}),
     'judgements by topic with an empty line': Odd('qrels', b"d1 L1\n\n# c\nd2 L0\n", 'a: 1=1', name='1.rel'),
     # Tables
     'teams with capitals': Odd('teams', b"Run,Team\na,A\n", 'a (A): 1=1 2=0.5'),

@@ -64,7 +64,7 @@ QUESTIONS = {
 }
 """Commands in the order of the help; those of further packages stand behind them."""
 FURTHER = "Further analyses"
-FLAGS = {"collections": "--collection", "dialect": "--qrels-format"}
+FLAGS = {"collections": "--collection"}
 """Argument -> flag, for arguments of functions that commands name differently."""
 CHUNK_DAMAGED = "decompression error"
 """Message of the decompressor for damaged bytes of a large result, which is read chunk by chunk."""

@@ -36,7 +36,7 @@ from scorecube.storage import Study, check_collection_name
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
-READING = ("teams", "topic_groups", "order", "depth", "run_name")
+READING = ("teams", "topic_groups", "order", "depth", "run_name", "qrels_format")
 SCORING = ("metrics", "gains", "replace")
 """Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
 
@@ -50,7 +50,7 @@ def read_rankings(
     order: str = "score",
     depth: int | None = None,
     run_name: str = "tag",
-    dialect: str = "auto",
+    qrels_format: str = "auto",
     workers: int | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
@@ -77,7 +77,7 @@ def read_rankings(
         Ranks kept per topic, after ordering.
     run_name
         ``tag``: the name of a run is its last column; ``file``: the file name.
-    dialect
+    qrels_format
         ``trec-classes`` reads the second column of judgements as classes of equivalent answers.
     workers
         Files read concurrently, by default one per core.
@@ -101,11 +101,11 @@ def read_rankings(
     >>> read_rankings(runs, {"1": {"d1": 2}})["level_at_rank"].values.tolist()
     [[[2, -1]]]
     """
-    values = {"order": order, "depth": depth, "run_name": run_name, "qrels_format": dialect}
+    values = {"order": order, "depth": depth, "run_name": run_name, "qrels_format": qrels_format}
     for name, value in values.items():
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
-    judged = read_judgements(qrels, dialect=dialect)
+    judged = read_judgements(qrels, dialect=qrels_format)
     path, team_of, systems = None, None, None
     if teams is not None and not isinstance(teams, Mapping):
         path = os.fspath(teams)
@@ -120,7 +120,7 @@ def read_rankings(
             progress(len(judged_runs), len(sources))
 
     run_items(None, judge_run, sources, keep, workers=workers or default_workers())
-    attrs = {"order": order, "depth": depth or 0, "qrels_format": dialect}
+    attrs = {"order": order, "depth": depth or 0, "qrels_format": qrels_format}
     rankings = build_rankings(
         [run for _, run in sorted(judged_runs.items())],
         judged,
@@ -153,8 +153,7 @@ def check_names(collection: str, metrics: Sequence[Any]) -> None:
 def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
     options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
-    reading = {name: options[name] for name in READING} | {"dialect": options["qrels_format"]}
-    return reading, {name: options[name] for name in SCORING}
+    return {name: options[name] for name in READING}, {name: options[name] for name in SCORING}
 
 
 def evaluate_into(

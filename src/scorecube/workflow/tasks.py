@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,6 @@ PRESET = "preset"
 """Attribute of a result: the paper whose settings it was asked for with."""
 Cubes = dict[str, tuple[str, xr.Dataset]]
 """Version and cube of collections, which several plans share: each is read once."""
-Whole = Callable[[str], xr.Dataset]
 
 
 @dataclass(frozen=True)
@@ -125,25 +124,22 @@ def plan_in_study(
         raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
     read = Cubes() if cubes is None else cubes
 
-    def whole(name: str) -> xr.Dataset:
-        if name not in read:
-            # The version first: a cube that is replaced between the two has another.
-            read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
-        return read[name][1]
-
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
     gains = preset_of(preset, record.name).gains if preset else ()
     tasks = []
     for group in groups:
-        part = dict(selection)
-        if gains and part.get("gains") is None and whole(group[0]).sizes[GAIN] > 1:
+        for name in set(group) - read.keys():
+            # The version first: a cube that is replaced between the two has another.
+            read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
+        whole, part = {name: read[name][1] for name in group}, dict(selection)
+        if gains and part.get("gains") is None and whole[group[0]].sizes[GAIN] > 1:
             part["gains"] = gains
         if record.n_collections == ANY_NUMBER:
-            cube = _of_judges(study, group, part, whole)
+            cube = _of_judges(study, whole, part)
         elif record.n_collections == ALL_COLLECTIONS:
-            cube = _of_board(group, part, whole)
+            cube = _of_board(whole, part)
         else:
-            cube = select(whole(group[0]), **part)
+            cube = select(whole[group[0]], **part)
             if record.uses_rankings:
                 cube = with_rankings(cube, study[group[0]].rankings)
         with _naming(group[0]):
@@ -174,14 +170,14 @@ def _grouped(
 
 
 def _of_judges(
-    study: Study, group: Sequence[str], selection: Mapping[str, Any], whole: Whole
+    study: Study, cubes: Mapping[str, xr.Dataset], selection: Mapping[str, Any]
 ) -> xr.Dataset:
     """Return the selected scores of the truth and of judges, with counts of their labels."""
-    options, cubes = dict(selection), {name: whole(name) for name in group}
+    options = dict(selection)
     if options.pop("missing", None) == "drop":
         cubes = {name: select(cube, missing="drop") for name, cube in cubes.items()}
-    evaluated = [name for name in group if study[name].head.rankings]
-    cube = judgement_sets(cubes, {name: study[name].rankings for name in evaluated})
+    evaluated = {name: study[name].rankings for name in cubes if study[name].head.rankings}
+    cube = judgement_sets(cubes, evaluated)
     if (gains := options.pop("gains", None)) is not None:
         settings = labels_of(cube, SETTING)
         if unknown := set(gains).difference(settings):
@@ -190,7 +186,7 @@ def _of_judges(
     return select(cube, **options)
 
 
-def _of_board(group: Sequence[str], selection: Mapping[str, Any], whole: Whole) -> xr.Dataset:
+def _of_board(cubes: Mapping[str, xr.Dataset], selection: Mapping[str, Any]) -> xr.Dataset:
     """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
     options = {key: value for key, value in selection.items() if value not in (None, False)}
     if key := next(iter(options.keys() & {"top_runs", "by"}), None):
@@ -201,7 +197,7 @@ def _of_board(group: Sequence[str], selection: Mapping[str, Any], whole: Whole) 
     missing = options.pop("missing", "refuse")
     after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
     parts = {}
-    for name in group:
+    for name, cube in cubes.items():
         with _naming(name):
-            parts[name] = select(whole(name), **options)
+            parts[name] = select(cube, **options)
     return select(join_collections(parts, missing=missing), **after)

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.collection.many_collections import join_collections
 from scorecube.collection.schema import read_variables
 from scorecube.report.formats import render
 from scorecube.report.readable import decimals_of
@@ -135,3 +136,9 @@ def test_of_two_intervals_the_first_stands_beside_its_estimate() -> None:
     assert f"({row['topics_low']:.4f} to {row['topics_high']:.4f})" in text
     assert row["tau_high"] > 1
     assert f"{row['tau_high']:.4f}" not in render(sc.table(result), "text", digits=4)
+
+
+def test_the_caption_of_a_board_tells_that_it_is_about_several_collections() -> None:
+    cubes = {name: simulate_cube(n_runs=3, seed=k, metrics=("AP",)) for k, name in enumerate("ab")}
+    result = sc.analyse(join_collections(cubes), sc.Board(), trials=20)
+    assert sc.markdown(result).startswith("Board, a and b: 3 runs, 100 topics")

@@ -132,7 +132,7 @@ def caption(
         | of.attrs
         for of in results
     ]
-    collections = filter(None, (str(of.get(COLLECTION, "")) for of in facts))
+    collections = filter(None, (where(of)[COLLECTION] for of in results))
     place = ", ".join(collections) if len(facts) <= 3 else counted(len(facts), "collection")
     roles, words = trait(frame, "role"), [conditions(*facts)]
     for name in map(str, frame.columns):

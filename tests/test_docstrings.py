@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import scorecube
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
 
 REPO = Path(__file__).parents[1]
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
@@ -55,14 +53,6 @@ def test_what_the_package_offers_is_told_in_full() -> None:
         line for name in scorecube.__all__ for line in lacking(name, getattr(scorecube, name))
     ]
     assert not problems, "\n".join(problems)
-
-
-def test_options_of_analyses_are_told_in_full() -> None:
-    for kind in (registry.load(entry.name) for entry in registry.entries()):
-        text = sections(kind.__doc__ or "").get("Parameters", "")
-        for name, declared in options_of(kind).items():
-            assert f"\n{name} : " in f"\n{text}"
-            assert " ".join(declared.help.split()) in text, name
 
 
 def strangers(function: ast.FunctionDef) -> set[str]:

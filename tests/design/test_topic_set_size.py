@@ -163,15 +163,9 @@ def test_widths_at_50_topics(line: str) -> None:
 
 
 VARIANCE = st.floats(1e-4, 0.25)
-DIFFERENCE = st.floats(0.02, 0.8)
+
+
 RISK = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.2])
-HOW = st.fixed_dictionaries(
-    {
-        "method": st.sampled_from(["anova", "t"]),
-        "mode": st.sampled_from(["exact", "sakai"]),
-        "alpha": RISK,
-    }
-)
 
 
 def size(variance: Any, difference: Any, **how: Any) -> int:

@@ -16,7 +16,6 @@ import xarray as xr
 
 from scorecube import Bootstrap, Leaderboard, MaxT, Paired, Randomisation, Tukey
 from scorecube.analyses import resampling
-from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores
 
 TESTS: tuple[Any, ...] = (
@@ -24,15 +23,6 @@ TESTS: tuple[Any, ...] = (
     Paired(tests=("t", "sign", "unpaired")),
 )
 SCRIPT = "from tests.analyses.pair_tests.test_properties import print_digests; print_digests()"
-
-
-@pytest.fixture(scope="module")
-def cube() -> xr.Dataset:
-    made = simulate_cube(
-        metrics=("AP", "RR", "nDCG@10"), gains=("3:2:1", "1:1:1", "10:5:1"), n_runs=7, seed=5
-    )
-    made["score"][:, :, 1] = made["score"][:, :, 0]
-    return made
 
 
 def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:

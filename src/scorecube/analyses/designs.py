@@ -131,10 +131,8 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
 def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     estimated = variances(cube, missing)
-    unknown = estimated["variance"].isnull().any("gain").values
-    if unknown.any():
-        metrics = ", ".join(estimated[names.METRIC].values[unknown])
-        raise BadPlan(f"no variance of {metrics}: 2 topics are needed")
+    if estimated.attrs["n_topics"] < 2:
+        raise BadPlan("no variance of one topic: 2 are needed")
     return wcw(estimated["variance"], **settings).assign_attrs(estimated.attrs)
 
 

@@ -21,7 +21,7 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Max, Part, Sum, Totals
 from scorecube.analyses.swap_curves import MOST_BINS, bin_widths, largest_differences
 from scorecube.analyses.table import Table
-from scorecube.analyses.two_samples import ALL_RUNS, TwoSamples
+from scorecube.analyses.two_samples import TwoSamples
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap
 from scorecube.kernels.swap import CLASSES, count_and_swaps, count_orders
@@ -99,7 +99,7 @@ class Swap(TwoSamples):
         # Of a part of the topics no limits over trials are asked for, and all pairs share samples,
         # which has the same expectation.
         n_batches, purpose = BATCHES if whole else 1, Purpose.SWAP_TOPICS
-        sampled: list[Any] = [(0, ALL_RUNS)]
+        sampled: list[Any] = [(0, slice(None))]
         if self.share == "none" and whole:
             purpose = Purpose.SWAP_PAIRS
             sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]

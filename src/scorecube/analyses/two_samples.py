@@ -30,7 +30,7 @@ LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
 """Of sums that are held together, so that they stay in the second-level cache, and their trials."""
-ALL_RUNS = slice(None)
+Way = Literal["disjoint", "replacement", "independent"]
 SAMPLINGS = {kind.name.lower(): int(kind) for kind in Sampling}
 Draws = tuple[tuple[int, int], int, range, Callable[..., FloatArray]]
 """Place (sampling, size) and size of samples, their trials, and a function that returns how often
@@ -41,10 +41,7 @@ units are drawn, float64 (half, trial, unit), with the random words of a stream.
 class TwoSamples(Analysis):
     """Base of analyses that draw two samples of topics in each trial, for all metrics and runs."""
 
-    sampling: (
-        Literal["disjoint", "replacement", "independent"]
-        | tuple[Literal["disjoint", "replacement", "independent"], ...]
-    ) = option_field(
+    sampling: Way | tuple[Way, ...] = option_field(  # noqa: RUF009
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without "
         "(independent); several give a dimension.",
@@ -119,7 +116,7 @@ class TwoSamples(Analysis):
                 yield (i, j), size, trials, counts
 
     def sums(
-        self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = ALL_RUNS
+        self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = slice(None)
     ) -> FloatArray:
         """Return sums over samples, (run, half, trial), in grid units: summary times size.
 

@@ -28,6 +28,8 @@ OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 """Fields of samples of lm-evaluation-harness before 0.4.7."""
 NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_hash", "target_hash"}
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
+AUTOJUDGE_LINE = re.compile(r"[^\s,]+\s+(?=\S*[A-Za-z])\S+\s+(?!-?\d+\.\d+\s)\S+\s+(\S+)")
+"""Run, measure, topic and score; a decimal in third place is a mean, beside its deviation."""
 ROLES = ("collection", "run", "metric", "topic", SCORE)
 EVERY_EVAL_EVER = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
 INSPECT = frozenset({"version", "status", "eval", "plan"})
@@ -124,14 +126,5 @@ def read_autojudge(file: File) -> Iterator[Row]:
 
 def is_autojudge(file: File) -> bool:
     """Return whether a file has results of autojudge-evaluate."""
-    rows = [line.split() for line in file.lines[:2]]
-    return file.names >= {*AUTOJUDGE} or (
-        "," not in file.lines[0]
-        and all(
-            len(fields) == len(AUTOJUDGE)
-            and is_score(fields[3])
-            and not is_score(fields[1])
-            and not re.fullmatch(r"-?\d+\.\d+", fields[2])  # a mean, beside its deviation
-            for fields in rows
-        )
-    )
+    rows = [AUTOJUDGE_LINE.fullmatch(line.strip()) for line in file.lines[:2]]
+    return file.names >= {*AUTOJUDGE} or all(row and is_score(row[1]) for row in rows)

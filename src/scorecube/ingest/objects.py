@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -100,12 +100,10 @@ def scores_of_nested(
             f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric",
             path,
         )
-    roles = ["run", "topic"]
-    roles.insert(holding[0], "metric")
-    frame = pd.DataFrame(rows, range(1, len(rows) + 1), [*roles, SCORE], dtype=object)
-    return only_measures(
-        frame, metric, measures.from_trec_eval, path, measures.NO_MEASURES if holding[0] else None
-    )
+    columns = ["run", "topic", SCORE]
+    columns.insert(holding[0], "metric")
+    counts = measures.NO_MEASURES if holding[0] else None
+    return only_measures(_rows(rows, columns), metric, measures.from_trec_eval, path, counts)
 
 
 def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
@@ -114,10 +112,14 @@ def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     if not rows or any(len(row) != 4 for row in rows):
         text = "runs hold records of query_id, measure and value, as of ir_measures.iter_calc"
         raise BadInput(text, option="scores")
-    roles = ["run", "topic", "metric", SCORE]
-    frame = pd.DataFrame(rows, range(1, len(rows) + 1), roles, dtype=object)
+    frame = _rows(rows, ["run", "topic", "metric", SCORE])
     frame["metric"] = frame["metric"].map(str)
     return only_measures(frame, None, measures.from_ir_measures, None, measures.IR_COUNTS)
+
+
+def _rows(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
+    """Return rows, which are numbered from 1 on."""
+    return pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
 
 
 @overload

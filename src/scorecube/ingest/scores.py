@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
+from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
@@ -194,14 +194,12 @@ def _labels(frame: pd.DataFrame, dim: str, label: str) -> dict[str, str]:
 
 
 def _with_scores(array: xr.DataArray, collection: str, warn: Notify) -> xr.DataArray:
-    """Return the metrics that have scores, if any has; refuse scores out of range."""
+    """Return the metrics that have scores, if any has; refuse scores that lost their digits."""
     largest = np.fmax.reduce(np.abs(array.values), axis=(1, 2, 3))
     for metric, size in zip(array["metric"].values, largest, strict=True):
-        if size > LARGEST_SCORE or 0 < size < SMALLEST_MAXIMUM:
-            raise BadInput(
-                f"the largest absolute score of {metric} is {size:g}; it must be 0, or from "
-                f"{SMALLEST_MAXIMUM:g} to {LARGEST_SCORE:g}: scale the scores"
-            )
+        if 0 < size < SMALLEST_MAXIMUM:
+            text = f"{size:g}; it must be 0, or at least {SMALLEST_MAXIMUM:g}: scale the scores"
+            raise BadInput(f"the largest absolute score of {metric} is {text}")
     has = ~np.isnan(largest)
     if has.all() or not has.any():
         return array

@@ -50,13 +50,11 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: pd.DataFrame) -> x
     runs = np.sort(preferences[["run_a", "run_b"]].to_numpy(str), axis=1)
     wins = np.where(preferences["preferred"] == "", "no", preferences["preferred"] == runs[:, 0])
     said = preferences.assign(run_a=runs[:, 0], run_b=runs[:, 1], wins=wins)
-    keys = ["topic", "run_a", "run_b"]
-    votes = said.groupby([*keys, "wins"])["people"].sum().unstack()
+    votes = said.groupby([*COLUMNS[:3], "wins"])["people"].sum().unstack()
     votes = votes.reindex(columns=["True", "False", "no"]).fillna(0.0)
     better, worse, neither = votes.to_numpy().T
-    topics, first, second = (
-        xr.DataArray(votes.index.get_level_values(key).to_numpy(), dims="pair") for key in keys
-    )
+    levels = (votes.index.get_level_values(level).to_numpy() for level in range(3))
+    topics, first, second = (xr.DataArray(labels, dims="pair") for labels in levels)
     try:
         at, by = (cube[names.SCORE].sel(topic=topics, run=of).values for of in (first, second))
     except KeyError:
@@ -77,6 +75,6 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: pd.DataFrame) -> x
         for j, gain in enumerate(gains if uses[i] else gains[:1])
     }
     frame = pd.DataFrame(shares[tuple(zip(*rows.values(), strict=True))], [*rows], labels)
-    groups = dict(zip(labels, votes.index.get_level_values("topic"), strict=True))
+    groups = dict(zip(labels, topics.values, strict=True))
     agreement: xr.Dataset = cube_from_scores({"agreement": frame}, topic_groups=groups)
     return agreement

@@ -13,7 +13,7 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.judged import labels as compared_labels
+from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import groups_left_out
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.kernels.random.philox import stream_key

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
-from scorecube.analyses.judged import labels
+from scorecube.analyses.judge_comparison import labels
 from scorecube.collection.judgement_sets import label_counts
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
 from scorecube.statistics.intervals import corrected_mean

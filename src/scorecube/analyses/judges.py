@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.judged import ALL_SHARED, Judged, judged_by, labels
+from scorecube.analyses.judge_comparison import ALL_SHARED, Comparison, comparison_of, labels
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
 from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
@@ -57,7 +57,7 @@ class JudgedSets:
     """All judges of a cube, in its order, with the trials and the seed of a plan."""
 
     truth: str
-    judges: tuple[Judged, ...]
+    judges: tuple[Comparison, ...]
     notes: tuple[str, ...]
     trials: int = 1
     seed: int = 1
@@ -103,21 +103,21 @@ class Judges(Analysis):
         truth, *others = sets_and_settings(cube)[0]
         if self.truth not in ("", truth) or self.judges not in ((), tuple(others)):
             raise BadPlan(f"the sets of the cube are {truth}, {', '.join(others)}", option="truth")
-        judges = [judged_by(cube, truth, name, k) for k, name in enumerate(others)]
+        judges = [comparison_of(cube, truth, name, k) for k, name in enumerate(others)]
         notes = [*cube.attrs.get(NOT_COMMON, [])]
-        notes += [note for judged in judges for note in judged.judge.notes]
+        notes += [note for comparison in judges for note in comparison.judge.notes]
         notes += [
-            f"{judged.name} shares fewer than 2 topics with {truth}: only rankings and decisions "
-            "are compared, which differ by their topics, too"
-            for judged in judges
-            if not judged.is_shared
+            f"{comparison.name} shares fewer than 2 topics with {truth}: only rankings and "
+            "decisions are compared, which differ by their topics, too"
+            for comparison in judges
+            if not comparison.is_shared
         ]
         return JudgedSets(truth, tuple(judges), tuple(dict.fromkeys(notes)))
 
     def result(self, table: JudgedSets, totals: Totals) -> xr.Dataset:
         result = xr.concat(
-            [self.of_judge(judged) for judged in table.judges],
-            xr.Variable(names.JUDGE, label_array(judged.name for judged in table.judges)),
+            [self.of_judge(comparison) for comparison in table.judges],
+            xr.Variable(names.JUDGE, label_array(comparison.name for comparison in table.judges)),
             data_vars="all",
             coords="minimal",
             compat="override",
@@ -129,18 +129,18 @@ class Judges(Analysis):
         attrs = {"trials": 0, "n_runs": result.sizes[names.RUN], "truth": table.truth}
         return result.assign_attrs(attrs | {"notes": notes})
 
-    def of_judge(self, judged: Judged) -> xr.Dataset:
+    def of_judge(self, comparison: Comparison) -> xr.Dataset:
         """Return the result of one judge."""
         sizes = np.array([*self.labels, ALL_SHARED])
-        shared = judged.truth.n_topics * judged.is_shared
+        shared = comparison.truth.n_topics * comparison.is_shared
         values = {
-            **judged.rankings(),
-            **judged.decisions(),
-            **judged.biases(),
-            **judged.corrections(sizes.tolist()),
-            **labels(judged.counts),
+            **comparison.rankings(),
+            **comparison.decisions(),
+            **comparison.biases(),
+            **comparison.corrections(sizes.tolist()),
+            **labels(comparison.counts),
             "labelled_topics": np.where(sizes, sizes, shared),
-            "n_common_runs": len(judged.truth.runs),
+            "n_common_runs": len(comparison.truth.runs),
         }
         coords = {names.N_LABELLED: sizes, names.LABEL_STATISTIC: label_array(COEFFICIENTS)}
-        return replace(judged.truth, teams=()).dataset(VARIABLES, values, coords)
+        return replace(comparison.truth, teams=()).dataset(VARIABLES, values, coords)

@@ -51,10 +51,9 @@ VARIABLES = read_variables("""
 
 def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) -> dict[str, Any]:
     """Return what follows from variances and numbers of topics, (cell, leave, step, trial)."""
-    n_trials = np.isfinite(variance).sum(axis=-1)
-    n_trials[:, 0] = np.minimum(n_trials[:, 0], 1)  # the whole is one trial
-    mean, low, high = t_limits(variance)
-    mean[:, 0], low[:, 0], high[:, 0] = variance[:, 0, :, 0], np.nan, np.nan
+    of_trials = variance.copy()
+    of_trials[:, 0, :, 1:] = np.nan  # the whole is one trial
+    n_trials, (mean, low, high) = np.isfinite(of_trials).sum(axis=-1), t_limits(of_trials)
     # Against the estimate of all topics and teams, never against a draw.
     whole = mean[:, :1, :1]
     missed = (low > whole * (1 + MISSED)) | (high < whole * (1 - MISSED))

@@ -32,7 +32,7 @@ ALL_SHARED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Comparison:
     """A truth and a judge: scores of the runs of both, on shared topics if there are any.
 
     further: Of the judge on its other topics; None without any.
@@ -107,7 +107,7 @@ class Judged:
 
 
 def labels(counts: NDArray[Any]) -> Values:
-    """Return the agreement of labels, counted by `Judged.counts`, with limits over topics."""
+    """Return the agreement of labels, counted as `Comparison.counts`, with limits over topics."""
     counts = counts[counts.any(axis=(1, 2))]
     group = groups_left_out([len(counts)])
     label = label_coefficients(counts.sum(axis=0))
@@ -131,7 +131,7 @@ def significant(table: Table) -> NDArray[np.float64]:
     return np.where(p < ALPHA, np.sign(table.means[:, first] - table.means[:, second]), 0.0)
 
 
-def judged_by(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
+def comparison_of(cube: xr.Dataset, truth: str, judge: str, place: int) -> Comparison:
     """Return the tables of a truth and of a judge at a place; BadPlan for gaps, or too few."""
     of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
     parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
@@ -155,7 +155,7 @@ def judged_by(cube: xr.Dataset, truth: str, judge: str, place: int) -> Judged:
     words = np.random.Philox(key=key).random_raw(len(shared))[shared]
     n_documents = cube.get(names.LABEL_COUNTS)
     nothing = np.zeros((len(shared), 1, 1), np.int64)
-    return Judged(
+    return Comparison(
         name=judge,
         truth=table,
         judge=_table(of_judge, shared if is_shared else topics[1]),

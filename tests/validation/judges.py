@@ -84,7 +84,9 @@ def judged(data: Path = DATA) -> dict[str, tuple[Array, Array]]:
             rankings = sc.read_rankings(folder / "runs", path, folder / "teams.csv", run_name="file", notify=lambda _: None)  # fmt: skip
             truth = rankings if truth is None else truth
             cube = sc.evaluate(rankings, METRICS)
-            counts = label_counts(truth, rankings, truth["topic"].values.tolist())
+            counts = label_counts(
+                "tj", {"t": truth, "j": rankings}, truth["topic"].values.tolist()
+            )[0]
             found[judge] = cube["score"].values[:, 0], counts
     return found
 

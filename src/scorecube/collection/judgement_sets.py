@@ -80,8 +80,10 @@ def judgement_sets(
     schema.check(cube, schema.CUBE, "the combined cube")
     if rankings is None:
         rankings = {name: cube for name, cube in cubes.items() if names.DOCUMENT_KEY in cube}
-    counts = _labels(sets, rankings, topics) if rankings else {}
-    return schema.annotate(cube, schema.CUBE).assign(counts)
+    if rankings:
+        dims = (names.JUDGE, names.TOPIC, names.LEVEL, names.JUDGE_LEVEL)
+        cube[names.LABEL_COUNTS] = dims, label_counts(sets, rankings, topics)
+    return schema.annotate(cube, schema.CUBE)
 
 
 def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
@@ -138,38 +140,20 @@ def _scores(
     return scores
 
 
-def _labels(
+def label_counts(
     sets: Sequence[str], rankings: Mapping[str, xr.Dataset], topics: Sequence[str]
-) -> dict[str, Any]:
-    """Return the counts of labels; none for judges without rankings, or of a truth without."""
-    counts = [
-        label_counts(rankings[sets[0]], rankings[judge], topics)
-        if sets[0] in rankings and judge in rankings
-        else np.zeros((len(topics), 1, 1), np.int64)
-        for judge in sets[1:]
-    ]
-    n_levels = max(count.shape[-1] for count in counts)
-    padded = [np.pad(count, [(0, 0), *[(0, n_levels - count.shape[-1])] * 2]) for count in counts]
-    dims = (names.JUDGE, names.TOPIC, names.LEVEL, names.JUDGE_LEVEL)
-    return {names.LABEL_COUNTS: (dims, np.stack(padded))}
+) -> NDArray[np.int64]:
+    """Return counts of documents (judge, topic, level under the truth, level under the judge).
 
-
-def label_counts(truth: xr.Dataset, judge: xr.Dataset, topics: Sequence[str]) -> NDArray[np.int64]:
-    """Count documents by topic and by their levels under two sets of judgements.
-
-    truth, judge: Rankings under both sets, as from `read_rankings`. Documents are matched by their
-        keys, a hash of their ids; rankings without keys have no documents in common.
-    topics: Topics to count; one that a set lacks has no documents.
-    Returns counts: int64 (topic, level under the truth, level under the judge).
+    Documents are matched by their keys, a hash of their ids; sets without keys have none in common.
     """
-    if names.DOCUMENT_KEY not in truth or names.DOCUMENT_KEY not in judge:
-        return np.zeros((len(topics), 1, 1), np.int64)
-    one, other = _judged(truth, topics), _judged(judge, topics)
-    levels = [rankings[names.LEVEL_OF_DOCUMENT].values for rankings in (truth, judge)]
-    highest = max(int(of_set.max(initial=0)) for of_set in levels)
-    counts = np.zeros((len(topics), highest + 1, highest + 1), np.int64)
-    both = one.merge(other, on=["topic", "key"], suffixes=("", "_judge"))
-    np.add.at(counts, (both["topic"], both["level"], both["level_judge"]), 1)
+    judged = {k: _judged(of, topics) for k, of in rankings.items() if names.DOCUMENT_KEY in of}
+    n_levels = max((int(of["level"].max()) + 1 for of in judged.values() if len(of)), default=1)
+    counts = np.zeros((len(sets) - 1, len(topics), n_levels, n_levels), np.int64)
+    for of_judge, name in zip(counts, sets[1:], strict=True):
+        if {sets[0], name} <= judged.keys():
+            both = judged[sets[0]].merge(judged[name], on=["topic", "key"], suffixes=("", "_judge"))
+            np.add.at(of_judge, (both["topic"], both["level"], both["level_judge"]), 1)
     return counts
 
 

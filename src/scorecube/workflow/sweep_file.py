@@ -197,15 +197,15 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
     kind, where = registry.load(name), f"{where} ({name})"
     own = options_of(kind)
     options = {key: SHARED[key] for key in ("trials", "seed", *SELECTION)} | dict(own)
+    usual = {key: shared[key] for key in ("trials", "seed") if key in shared}
     for combination in itertools.product(*grid.values()):
-        values = _values(constant | dict(zip(grid, combination, strict=True)), options, where)
+        chosen = usual | constant | dict(zip(grid, combination, strict=True))
+        values = _values(chosen, options, where)
         try:
             analysis = kind(**{key: values.pop(key) for key in own if key in values})
         except ScorecubeError as error:
             raise BadInput(str(error), where) from None
-        trials = values.pop("trials", shared.get("trials"))
-        seed = values.pop("seed", shared.get("seed", 1))
-        yield Entry(analysis, trials=trials, seed=seed, selection=values)
+        yield Entry(analysis, values.pop("trials", None), values.pop("seed", 1), values)
 
 
 def add_source(

@@ -24,6 +24,24 @@ PHONE = 390
 PATIENCE = 10.0
 FIRST = "document.querySelector('.board table')"
 MORE = "document.querySelector('.board .tools button').click()"
+WORDS = """
+(() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), words = [];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest('script, svg, .skip, .unseen')) continue;
+    for (const word of node.data.matchAll(/\\S*[A-Za-z]\\S*/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const box = range.getBoundingClientRect();
+      if (box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth) words.push(word[0]);
+    }
+  }
+  return words.length;
+})()
+"""
+"""Words, not numbers, whose boxes lie within the first screen."""
 BROKEN = """
 [...document.querySelectorAll('a[href^="#"], [*|href^="#"]')].map(each => (each.getAttribute('href') || each.getAttribute('xlink:href')))
   .filter(address => address && !document.getElementById(decodeURIComponent(address.slice(1))))
@@ -66,8 +84,10 @@ def result(cube: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def leaders(cube: Any, result: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with a leaderboard of 30 runs."""
-    return Path(sc.report([cube, result], str(tmp_path_factory.mktemp("leaders") / "page.html")))
+    """A page with a leaderboard of 30 runs, and five cards."""
+    others = [sc.analyse(cube, of, trials=40, seed=1) for of in (sc.Swap(), sc.MaxT())]
+    results = [cube, result, *others, sc.analyse(cube, sc.Correlation())]
+    return Path(sc.report(results, str(tmp_path_factory.mktemp("leaders") / "page.html")))
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +108,22 @@ def test_nothing_is_asked_for_and_nothing_is_wrong(tab: Tab, page: Path) -> None
 
 def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
     tab.open(page)
-    assert tab.value("document.querySelectorAll('nav a').length") > 10
+    assert tab.value("document.querySelectorAll('nav a, .card h3 a').length") > 7
     assert tab.value(BROKEN) == []
     ids = tab.value("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("width", "height"), [(PHONE, 844), (1280, 720), (1920, 1080)])
+def test_the_first_screen_has_few_words_and_six_rows(
+    tab: Tab, leaders: Path, width: int, height: int
+) -> None:
+    tab.resize(width, height, phone=width <= PHONE)
+    tab.open(leaders)
+    assert tab.value("document.querySelectorAll('.card').length") == 5
+    assert tab.value(WORDS) <= 110
+    row = "document.querySelector('.board tbody').rows[5].getBoundingClientRect().bottom"
+    assert tab.value(row) <= height
 
 
 @pytest.mark.parametrize("width", [PHONE, 768, 1280, 1920])

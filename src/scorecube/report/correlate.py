@@ -67,7 +67,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             if "default" in row:
                 label = f"{row['metric']}, gains {row['gain']} and {row['default']}"
             pairs = row["n_runs"] * (row["n_runs"] - 1) // 2
-            clause = f"{row['discordant'] / pairs:.0%} of pairs of runs change order"
+            clause = f"{row['discordant'] / pairs:.0%} of pairs change order"
             if row["tied_pairs"]:
                 clause += f", {counted(int(row['tied_pairs']), 'pair')} tied"
             numbers = row["tau"], row["topics_low"], row["topics_high"]

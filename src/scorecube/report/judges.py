@@ -58,14 +58,14 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             continue
         done.add(row["label"])
         numbers = row["tau"], row["tau_low"], row["tau_high"]
-        words = [f"of {row['judge']}"]
+        words = ["tau with the truth"]
         if is_known(row["bias"]):
             bias = with_limits(row["bias"], row["bias_low"], row["bias_high"], "+.3f")
             words.append(f"bias {bias}")
         decided = row["agree"] + row["only_truth"] + row["opposite"]
         words.append(f"it finds {row['agree']} of {decided} significant differences")
         words.append(f"reverses {row['opposite']}")
-        yield Answer(row["label"], *numbers, ".4f", ", ".join(words), "tau with the truth")
+        yield Answer(row["label"], *numbers, ".4f", ", ".join(words), words[0], row["judge"])
 
 
 def tau_by_judge(canvas: Any, result: xr.Dataset) -> None:

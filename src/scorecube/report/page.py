@@ -80,6 +80,11 @@ class Section:
         """Under which conditions the results were made."""
         return conditions(*(part.attrs for part in self.parts))
 
+    @property
+    def anchor(self) -> str:
+        """Id of its part of the page."""
+        return f"{self.kind}-{hashlib.sha256(self.options.encode()).hexdigest()[:6]}"
+
     def frame(self, name: str = "") -> pd.DataFrame:
         """Return a table over all collections, the first by default; empty if it is too long."""
         name = name or self.view.first_table
@@ -92,21 +97,18 @@ class Section:
 
     def content(self) -> dict[str, Any]:
         """Return the values that the template needs."""
-        view, tables = self.view, {name: self.frame(name) for name in self.view.shown}
+        view = self.view
         answers = [answer for question in view.answers for answer in self.answers(question)]
         return {
             "view": view,
             "title": self.title,
-            "anchor": f"{self.kind}-{hashlib.sha256(self.options.encode()).hexdigest()[:6]}",
+            "anchor": self.anchor,
             "sentences": [answer.sentence for answer in answers],
             "parts": [(part.attrs[COLLECTION], part.pictures) for part in self.parts],
             "tables": [
-                (
-                    name.replace("_", " "),
-                    parts.html_table(frame, f"{view.heading}, {self.title}, {name}"),
-                )
-                for name, frame in tables.items()
-                if len(frame)
+                (name.replace("_", " "), len(frame), parts.page_cells(frame))
+                for name in view.shown
+                if len(frame := self.frame(name))
             ],
         }
 
@@ -212,6 +214,8 @@ def render(
         metric_of = {answer.label: answer.label.partition(" (")[0] for answer in answers}
         labels = [label for label in metric_of if metric_of[label] in metrics]
         labels.sort(key=lambda label: metrics.index(metric_of[label]))
+    chapters = _chapters([section for section in sections if section is not board])
+    ids = {LEADERBOARD.text: "leaderboard"} | {each["heading"]: each["id"] for each in chapters}
     cited = dict.fromkeys(key for section in sections for key in section.references)
     script = asset("page.js")
     environment = Environment(
@@ -223,7 +227,8 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
-    environment.filters |= {"counted": counted, "brief": brief}
+    environment.filters |= {"counted": counted, "brief": brief, "dashed": parts.dashed}
+    environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN}
     text = environment.get_template("page.html").render(
         name=title,
         study=study,
@@ -232,11 +237,11 @@ def render(
         several=several,
         labels=labels,
         words=json.dumps([visible(label) for label in labels]),
-        cards=_cards(sections, labels, several),
+        cards=_cards(sections, labels, several, ids),
         board=board and board.content(),
         boards=leaderboards,
         matrices=matrices,
-        chapters=_chapters([section for section in sections if section is not board]),
+        chapters=chapters,
         measures=([], []) if several else _measures(sections, labels),
         warnings=_warnings(collections, sections),
         sections=sections,
@@ -254,34 +259,38 @@ def brief(clause: str) -> str:
 
 
 def _cards(
-    sections: Sequence[Section], labels: Sequence[str], several: bool
+    sections: Sequence[Section], labels: Sequence[str], several: bool, ids: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return a card for each question that is answered: for each metric, or the lowest number."""
+    """Return a card for each question that is answered: for each metric, or the lowest number.
+
+    ids: Ids of chapters by heading, to which cards lead.
+    """
     cards = []
     for question in QUESTIONS:
         # A board ranks runs over collections, and says nothing more of one.
         kinds = [kind for kind in question.analyses if several or kind != "board"]
         order = {kind: place for place, kind in enumerate(kinds)}
-        ordered = sorted(sections, key=lambda section: order.get(section.kind, len(order)))
-        answers = next(filter(None, (section.answers(question) for section in ordered)), [])
-        shown = [answer for answer in answers if answer.label in labels]
-        shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]
-        if shown:
-            cards.append({"question": question, "answers": shown})
+        for section in sorted(sections, key=lambda section: order.get(section.kind, len(order))):
+            if answers := section.answers(question):
+                shown = [answer for answer in answers if answer.label in labels]
+                shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]
+                place = ids.get(question.text, section.anchor)
+                cards.append({"question": question, "answers": shown, "id": place})
+                break
     return cards
 
 
 def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
     """Return the chapters: one for each question, then one for each other analysis."""
-    made: dict[str, dict[str, Any]] = {}
+    chapters: dict[str, dict[str, Any]] = {}
     place = {question.text: k for k, question in enumerate(QUESTIONS)}
     for section in sections:
         question, heading = section.view.chapter, section.view.heading
         text, short = (question.text, question.short) if question else (heading, heading)
-        chapter = made.setdefault(text, {"heading": text, "short": short, "parts": []})
+        chapter = chapters.setdefault(text, {"heading": text, "short": short, "parts": []})
         chapter["id"] = "chapter-" + re.sub(r"\W+", "-", text).strip("-").lower()
         chapter["parts"].append(section.content())
-    return sorted(made.values(), key=lambda chapter: place.get(chapter["heading"], len(place)))
+    return sorted(chapters.values(), key=lambda each: place.get(each["heading"], len(place)))
 
 
 def _measures(

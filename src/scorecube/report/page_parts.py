@@ -1,15 +1,14 @@
-"""Parts of a page: leaderboards with bars, tables, pictures and downloads, as HTML."""
+"""Parts of a page: the rows of leaderboards and tables, and pictures."""
 
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from scorecube import names
 from scorecube.errors import visible
@@ -18,6 +17,7 @@ from scorecube.report.formats import as_records
 from scorecube.report.readable import (
     KEYS,
     TO,
+    Cells,
     layout_of,
     limited,
     merge_gains,
@@ -33,39 +33,30 @@ MEANS = ("mean", "mean_low", "mean_high")
 Row = Mapping[str, Any]
 
 
-def escaped(text: object) -> str:
-    """Return a text for a page, without control characters."""
-    return html.escape(visible(str(text)))
-
-
-def bar(low: float, high: float, point: float, ends: tuple[float, float], kind: str = "") -> str:
-    """Return a bar between limits with a mark at a point, hidden from readers of screens."""
+def places(low: float, high: float, point: float, ends: tuple[float, float]) -> str:
+    """Return the style of a bar between limits with a mark at a point, in percent of a scale."""
     width = (ends[1] - ends[0]) or 1.0
-    left, right, place = (
+    left, right, mark = (
         min(100.0, max(0.0, 100 * (end - ends[0]) / width)) for end in (low, high, point)
     )
-    places = {"l": left, "w": right - left, "p": place}
-    style = ";".join(f"--{name}:{value:.1f}" for name, value in places.items())
-    return f'<i class="b{kind}" style="{style}" aria-hidden=true></i>'
+    return f"--l:{left:.1f};--w:{right - left:.1f};--p:{mark:.1f}"
 
 
 def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[str, Any]]:
     """Return the leaderboards of a table by collection and metric, for the template."""
-    most, made = max(10, MOST_RUNS // collections), []
+    most, shown = max(10, MOST_RUNS // collections), []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
-        lines = [_row(row, scale(records), len(records)) for row in records[:most]]
-        made.append(
+        shown.append(
             {
                 "collection": str(collection),
                 "label": str(label),
-                "rows": Markup("\n".join(lines)),  # noqa: S704 - escaped in each row
-                "shown": len(lines),
+                "rows": [_row(row, scale(records), len(records)) for row in records[:most]],
                 "runs": len(records),
-                "difference": baseline if "difference" in rows else "",
+                "baseline": baseline if "difference" in rows else "",
             }
         )
-    return made
+    return shown
 
 
 def scale(rows: Iterable[Row]) -> tuple[float, float]:
@@ -74,70 +65,59 @@ def scale(rows: Iterable[Row]) -> tuple[float, float]:
     return min(known, default=0.0), max(known, default=1.0)
 
 
-def _row(row: Row, ends: tuple[float, float], runs: int) -> str:
-    """Return a row of a leaderboard."""
-    team = row.get(names.TEAM)
-    small = f"<small>{escaped(team)}</small>" if team not in (None, row[names.RUN]) else ""
-    ranks = bar(row["rank_low"] - 1, row["rank_high"], row["rank"] - 0.5, (0, runs), " r")
-    extra = ""
-    if "difference" in row:
-        value, limits = limited(*(row[f"difference{end}"] for end in LIMITS))
-        extra = f'<td class="n">{value} <small>{limits}</small></td>'
-    return (
-        f'<tr><td class="n">{row["rank"]}</td>'
-        f'<th scope="row">{escaped(row[names.RUN])}{small}</th>{_interval(row, ends, "bar")}'
-        f'<td class="bar">{ranks}<span>{_rank_set(row)}</span></td>{extra}</tr>'
-    )
+def _row(row: Row, ends: tuple[float, float], runs: int) -> dict[str, Any]:
+    """Return what a row of a leaderboard shows."""
+    team = row.get(names.TEAM) or ""
+    difference = [row.get(f"difference{end}") for end in LIMITS]
+    return {
+        "run": row[names.RUN],
+        "team": "" if team.casefold() in row[names.RUN].casefold() else team,
+        "rank": row["rank"],
+        "rank_set": _rank_set(row),
+        "ranks": places(row["rank_low"] - 1, row["rank_high"], row["rank"] - 0.5, (0, runs)),
+        "difference": limited(*difference) if "difference" in row else (),
+        **_interval(row, ends),
+    }
 
 
-def _interval(row: Row, ends: tuple[float, float], kind: str) -> str:
-    """Return a cell with a mean, its limits, and both as a bar."""
-    _, low, high = (row.get(name) for name in MEANS)
+def _interval(row: Row, ends: tuple[float, float]) -> dict[str, str]:
+    """Return a mean, its limits, and the style of a bar of both."""
+    low, high = row.get("mean_low"), row.get("mean_high")
     mean, limits = limited(row["mean"], low, high)
-    drawn = "<i></i>" if low is None or high is None else bar(low, high, row["mean"], ends)
-    between = limits if limits.startswith("-") else limits.replace(" to ", TO)
-    return f'<td class="{kind}"><b>{mean}</b>{drawn}<span>{between}</span></td>'
+    style = "" if low is None or high is None else places(low, high, row["mean"], ends)
+    return {"mean": mean, "limits": dashed(limits), "bar": style}
+
+
+def dashed(limits: str) -> str:
+    """Return limits with a dash between them, unless one of them is negative."""
+    return limits if "-" in limits else limits.replace(" to ", TO)
 
 
 def _rank_set(row: Row) -> str:
-    return number_range([row["rank_low"], row["rank_high"]], "d").replace(" to ", TO)
+    return dashed(number_range([row["rank_low"], row["rank_high"]], "d"))
 
 
 def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
     """Return systems by collections, by metric: means with limits, and those over collections."""
-    made, single = [], with_labels(frame)
+    shown, single = [], with_labels(frame)
     for label, rows in with_labels(over).groupby("label", sort=False):
         records = as_records(single[single["label"] == label])
         cells = {(row[COLLECTION], row[names.RUN]): row for row in records}
         columns, lines = list(dict.fromkeys(name for name, _ in cells)), []
         for row in as_records(rows)[:MOST_RUNS]:
             of_run = [row, *(cells[name, row["run"]] for name in columns)]
-            first, *others = (_interval(cell, scale(records), "bar cell") for cell in of_run)
-            head = f'<tr><th scope="row">{escaped(row["run"])}</th>{first}'
-            lines.append(f'{head}<td class="n">{_rank_set(row)}</td>{"".join(others)}</tr>')
-        markup = Markup("\n".join(lines))  # noqa: S704 - escaped above
-        made.append({"label": str(label), "collections": columns, "rows": markup})
-    return made
+            intervals = [_interval(cell, scale(records)) for cell in of_run]
+            lines.append({"run": row["run"], "rank_set": _rank_set(row), "cells": intervals})
+        shown.append({"label": str(label), "collections": columns, "rows": lines})
+    return shown
 
 
-def html_table(frame: pd.DataFrame, label: str) -> Markup:
-    """Return the first rows of a table, in a frame that scrolls and can have the focus."""
+def page_cells(frame: pd.DataFrame) -> Cells:
+    """Return the first rows of a table as text, without keys that are constant."""
     frame = merge_gains(frame)
     constant = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
     frame = frame.drop(columns=constant)
-    cells = readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
-    ends = [" class=number" * (name in cells.numeric) for name in cells.columns]
-    names_and_ends = zip(cells.columns, ends, strict=True)
-    head = "".join(f'<th scope="col"{end}>{escaped(name)}</th>' for name, end in names_and_ends)
-    columns = [
-        [f"<td{end}>{escaped(cell)}</td>" for cell in texts]
-        for texts, end in zip(cells.columns.values(), ends, strict=True)
-    ]
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
-    below = f'<p class="soft">The first {MOST_SHOWN} of {len(frame):,} rows.</p>'
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">'
-    return Markup(f"{region}{table}</div>{below * (len(frame) > MOST_SHOWN)}")  # noqa: S704
+    return readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
 
 
 def picture(figure: Any, description: str) -> Markup:
@@ -163,5 +143,5 @@ def picture(figure: Any, description: str) -> Markup:
     width, height = figure.get_size_inches()
     kind = ' class="tall"' if height > width else ""
     head = re.sub(r' (?:width|height)="[^"]*"', "", head).removeprefix("<svg")
-    label = f'role="img" aria-label="{escaped(description)}"'
+    label = f'role="img" aria-label="{escape(visible(description))}"'
     return Markup(f"<svg{kind} {label}{head}>{inner}")  # noqa: S704 - drawn here

@@ -101,7 +101,7 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
     for row in rows:
         clause = f"at {row['confidence']:.0%} confidence, samples of {row['size']} topics{apart}"
         apart, numbers = "", (row["share"], row["share_low"], row["share_high"])
-        yield Answer(row["label"], *numbers, ".0%", clause, "share of comparisons confirmed")
+        yield Answer(row["label"], *numbers, ".0%", clause, "comparisons confirmed")
 
 
 def differences(result: xr.Dataset) -> Iterator[Answer]:

@@ -73,7 +73,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         lost = (row["rank_change_mean"], row["rank_change_low"], row["rank_change_high"])
         words = list[str]()
         if is_known(lost[0]):
-            words.append(f"its runs lose {with_limits(*lost, '.1f')} ranks")
+            words.append(f"{with_limits(*lost, '.1f')} ranks lost")
         words.append(f"{counted(result.attrs['n_teams'], 'team')}, pool depth {row['pool_depth']}")
         clause = ", ".join(words)
         yield Answer(row["label"], *numbers, "+.1%", clause, "change of an absent team's score")

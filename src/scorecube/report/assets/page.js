@@ -94,7 +94,7 @@
         else cell.removeAttribute("aria-sort");
       });
       more.hidden = found.length <= BEGINNING;
-      more.textContent = limit === Infinity ? "show fewer" : `show all ${found.length.toLocaleString("en")}`;
+      more.textContent = limit === Infinity ? "show fewer" : `all ${found.length.toLocaleString("en")}`;
     };
     heads.forEach((cell, column) => {
       // Links to definitions stay beside the button.
@@ -111,7 +111,7 @@
     });
     // On paper all rows of what is picked stand.
     addEventListener("beforeprint", () => { const before = limit; limit = Infinity; show(); addEventListener("afterprint", () => { limit = before; show(); }, { once: true }); });
-    if (limit < Infinity) table.parentElement.before(make("div", { className: "tools" }, more));
+    if (limit < Infinity) table.parentElement.after(make("div", { className: "tools" }, more));
     onPick.push(show);
     show();
   };

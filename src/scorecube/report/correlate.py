@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.tables import COLLECTION, Table, where
+from scorecube.report.tables import COLLECTION, Table, crossed
 from scorecube.report.views import AGREEMENT, Answer, View
 
 _COLUMNS = (
@@ -47,15 +47,14 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
 
     Each has the papers' limits; those above 1 have a star.
     """
-    columns = labels_of(result, names.METRIC)[:-1]
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for row in METRICS.frame(result).to_dict("records"):
-        first = where(result) | {"gain": row["gain"], "metric": row["metric_b"]}
-        cells = rows.setdefault((row["gain"], row["metric_b"]), first | dict.fromkeys(columns, ""))
-        if np.isfinite(row["tau"]):  # missing with fewer than three runs
-            limits = f"[{row['tau_low']:.3f}, {row['tau_high']:.3f}]"
-            cells[row["metric_a"]] = f"{row['tau']:.3f} {limits}{'*' if row['exceeds_one'] else ''}"
-    return pd.DataFrame(rows.values(), columns=[COLLECTION, "gain", "metric", *columns])
+    frame = METRICS.frame(result).rename(columns={"metric_b": names.METRIC})
+    cells = [
+        f"{row['tau']:.3f} [{row['tau_low']:.3f}, {row['tau_high']:.3f}]{'*' * row['exceeds_one']}"
+        if np.isfinite(row["tau"])  # missing with fewer than three runs
+        else ""
+        for row in frame.to_dict("records")
+    ]
+    return crossed(frame, [COLLECTION, names.GAIN, names.METRIC], "metric_a", cells, blank="")
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:

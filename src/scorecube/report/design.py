@@ -43,18 +43,13 @@ def widths(result: xr.Dataset) -> pd.DataFrame:
 
 def _rows(result: xr.Dataset, columns: Sequence[Any], always: Sequence[str]) -> pd.DataFrame:
     """Return one row for each combination of parameters; what a method does not use is missing."""
-    first = result[next(iter(result.data_vars))]
-    frame = pd.DataFrame(index=range(first.size))
-    for column in dict.fromkeys(columns):
-        if column in result.attrs:
-            frame[column] = str(result.attrs[column])
-        elif column in result.variables:
-            values = result[column].broadcast_like(first).transpose(*first.dims).values.ravel()
-            whole = column in WHOLE and np.isfinite(values).all()
-            frame[column] = values.astype(np.int64) if whole else values
-        elif column in always:
-            frame[column] = None
-    return frame
+    dims = ["row", *result[next(iter(result.data_vars))].dims]
+    frame = result.expand_dims("row").to_dataframe(dim_order=dims).reset_index()
+    for column in {*columns} & result.attrs.keys():
+        frame[column] = str(result.attrs[column])
+    whole = [name for name in WHOLE if name in frame and np.isfinite(frame[name]).all()]
+    shown = [name for name in dict.fromkeys(columns) if name in frame or name in always]
+    return frame.astype(dict.fromkeys(whole, np.int64)).reindex(columns=shown)
 
 
 def title(options: Mapping[str, Any]) -> str:

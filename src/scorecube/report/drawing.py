@@ -56,7 +56,6 @@ DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1))
 FIGURE_SIZE = (7.2, 4.2)
 PAGE_HEIGHT, MOST_ROWS = 9.5, 60
 """Inches, and rows with names, of a printed page."""
-HATCHES = ("", "////", "....", "xxxx")
 LONGEST, LONGEST_TITLE = 30, 98
 """Characters of a label, and of a line of a title."""
 ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
@@ -228,9 +227,8 @@ def shares_by_collection(
         rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
         shares = 100 * rows["share"].reindex(collections).to_numpy(float)
         left = places + (k - (len(shown) - 1) / 2) * width
-        style: dict[str, Any] = {"color": canvas.curve(k)["color"], "edgecolor": "white"}
-        style |= {"hatch": HATCHES[k // len(COLOURS) % len(HATCHES)], "linewidth": 0}
-        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, **style)
+        colour = canvas.curve(k)["color"]
+        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, color=colour)
     turned = 90 if sum(map(len, collections)) > LONGEST_TITLE else 0
     axes.set_xticks(places, collections, rotation=turned)
     axes.grid(axis="x", visible=False)

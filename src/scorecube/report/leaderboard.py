@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
 from scorecube.report.readable import Marked, number_range, with_labels, with_limits
-from scorecube.report.tables import Table, where
+from scorecube.report.tables import Table, crossed
 from scorecube.report.views import LEADERBOARD, Answer, View
 
 BETTER, WORSE = "†", "‡"
@@ -44,17 +44,12 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
 
     With a baseline, † marks runs that are significantly better, and ‡ those that are worse.
     """
-    columns: dict[str, Any] = {}
-    for label, rows in with_labels(MARKS.frame(result)).groupby("label", sort=False):
-        columns = columns or where(result) | {names.RUN: rows[names.RUN].tolist()}
-        marked = {row["run"]: _marked(row) for row in rows.to_dict("records")}
-        columns[str(label)] = [marked[run] for run in columns[names.RUN]]
-    return pd.DataFrame(columns)
-
-
-def _marked(row: Mapping[Any, Any]) -> Marked:
-    marks = BETTER * int(row.get("better", 0)) + WORSE * int(row.get("worse", 0))
-    return Marked(f"{row['mean']:.4f}{marks}")
+    frame = with_labels(MARKS.frame(result))
+    cells = [
+        Marked(f"{row['mean']:.4f}{BETTER * row.get('better', 0)}{WORSE * row.get('worse', 0)}")
+        for row in frame.to_dict("records")
+    ]
+    return crossed(frame, [names.COLLECTION, names.RUN], "label", cells)
 
 
 def matrix_legend(attrs: Mapping[str, Any]) -> str:
@@ -69,17 +64,19 @@ def matrix_legend(attrs: Mapping[str, Any]) -> str:
 
 def board_matrix(result: xr.Dataset) -> pd.DataFrame:
     """Return systems by collections with limits, best first."""
-    frames, single = [], with_labels(COLLECTIONS.frame(result))
-    for label, rows in with_labels(RUNS.frame(result)).groupby("label", sort=False):
-        runs = rows[names.RUN].tolist()
-        columns: dict[str, Any] = where(result) | {"metric": str(label), names.RUN: runs}
-        columns["mean over collections"] = [Marked(f"{mean:.4f}") for mean in rows["mean"]]
-        for name, of in single[single["label"] == label].groupby(names.COLLECTION, sort=False):
-            numbers = of[["run", "mean", "mean_low", "mean_high"]].itertuples(index=False)
-            cells = {run: Marked(with_limits(*ends)) for run, *ends in numbers}
-            columns[str(name)] = [cells[run] for run in runs]
-        frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+    single = with_labels(COLLECTIONS.frame(result)).rename(columns={names.COLLECTION: "within"})
+    over = with_labels(RUNS.frame(result))
+    means = [Marked(f"{mean:.4f}") for mean in over["mean"]]
+    over = over[[names.COLLECTION, "label", names.RUN]].assign(**{"mean over collections": means})
+    frame = over.merge(single, on=["label", names.RUN])
+    limits = frame[["mean", "mean_low", "mean_high"]].itertuples(index=False)
+    cells = [Marked(with_limits(*ends)) for ends in limits]
+    return crossed(
+        frame.drop(columns=names.METRIC).rename(columns={"label": names.METRIC}),
+        [*over.columns],
+        "within",
+        cells,
+    )
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:

@@ -68,7 +68,7 @@ def scale(rows: Iterable[Row]) -> tuple[float, float]:
 def _row(row: Row, ends: tuple[float, float], runs: int) -> dict[str, Any]:
     """Return what a row of a leaderboard shows."""
     team = row.get(names.TEAM) or ""
-    difference = [row.get(f"difference{end}") for end in LIMITS]
+    difference: Any = [row.get(f"difference{end}") for end in LIMITS]
     return {
         "run": row[names.RUN],
         "team": "" if team.casefold() in row[names.RUN].casefold() else team,

@@ -20,7 +20,7 @@ from scorecube.errors import counted
 from scorecube.report.formats import marked, render
 from scorecube.report.readable import KEYS, Marked
 from scorecube.report.results import conditions, of_metrics, select_rows, view_of_result
-from scorecube.report.tables import AS_PRINTED, COLLECTION, Table, trait, where
+from scorecube.report.tables import AS_PRINTED, COLLECTION, Table, crossed, trait, where
 from scorecube.report.views import View
 
 FORMATS = ("latex", "markdown")
@@ -167,11 +167,12 @@ CONDITIONS = ("sampling", "confidence", "gain", "default", "alpha")
 """Columns that LaTeX and Markdown have where they differ; captions say them."""
 
 
-def printed(rows: Callable[[xr.Dataset], Iterator[dict[str, Any]]]) -> Table:
+def printed(rows: Callable[[xr.Dataset], Any]) -> Table:
     """Return the declaration of a table whose cells are texts, given a function of its rows."""
 
     def make(result: xr.Dataset) -> pd.DataFrame:
-        frame = pd.DataFrame([where(result) | row for row in rows(result)])
+        frame = pd.DataFrame(rows(result))
+        frame.insert(0, COLLECTION, where(result)[COLLECTION])
         frame.attrs[AS_PRINTED] = CONDITIONS
         return frame
 
@@ -225,32 +226,25 @@ def discriminative_power(result: xr.Dataset) -> Iterator[dict[str, Any]]:
         }
 
 
-def taus(result: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield a triangle of tau of metrics (Sakai 2007, Table 2)."""
+def taus(result: xr.Dataset) -> pd.DataFrame:
+    """Return a triangle of tau of metrics (Sakai 2007, Table 2)."""
     from scorecube.report.correlate import METRICS
 
     frame = METRICS.frame(result).rename(columns={"metric_a": "metric"})
-    return _crossed(frame, ["gain", "metric"], "metric_b")
+    return crossed(frame, ["gain", "metric"], "metric_b", taus_of(frame))
 
 
-def taus_of_gains(result: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield tau of each gain setting with the first (Sakai 2007, Table 5)."""
+def taus_of_gains(result: xr.Dataset) -> pd.DataFrame:
+    """Return tau of each gain setting with the first (Sakai 2007, Table 5)."""
     from scorecube.report.correlate import GAINS
 
-    return _crossed(GAINS.frame(result), ["metric", "default"], "gain")
+    frame = GAINS.frame(result)
+    return crossed(frame, ["metric", "default"], "gain", taus_of(frame))
 
 
-def _crossed(frame: pd.DataFrame, keys: list[str], across: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each of some keys, with a column for each label across."""
-    blank = dict.fromkeys(frame[across].unique(), "-")
-    for key, rows in frame.groupby(keys, sort=False):
-        cells = {row[across]: tau(row) for row in rows.to_dict("records")}
-        yield dict(zip(keys, key, strict=True)) | blank | cells
-
-
-def tau(row: Mapping[Any, Any]) -> Marked:
+def taus_of(frame: pd.DataFrame) -> list[Marked]:
     """Return tau with four decimals."""
-    return number(row["tau"], 4, whole=False)
+    return [number(tau, 4, whole=False) for tau in frame["tau"]]
 
 
 def variances(result: xr.Dataset) -> Iterator[dict[str, Any]]:

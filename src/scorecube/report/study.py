@@ -133,17 +133,10 @@ def draw(
     Raises BadStudy: No result of the analysis.
     Raises BadPlan: What is about one collection, of several.
     """
-    from scorecube.report.drawing import (
-        check_figure,
-        draw_bars,
-        draw_together,
-        drawn,
-        figure,
-        with_figure_labels,
-    )
+    from scorecube.report import drawing
 
     view = find_view(study, analysis)
-    check_figure(view)
+    drawing.check_figure(view)
     results = list(_sources(study, view, collections))
     if not results:
         raise _without_results(study, analysis)
@@ -155,14 +148,14 @@ def draw(
                 f"{option('collections')}: {known}",
                 option="collections",
             )
-        shown = with_figure_labels([of_metrics(result, metrics) for result in results])
-        return drawn(view.overview, shown, analysis=analysis, top=top)
+        shown = drawing.with_figure_labels([of_metrics(result, metrics) for result in results])
+        return drawing.drawn(view.overview, shown, analysis=analysis, top=top)
     (result,) = results
     if by is None:
-        return figure(result, metrics=metrics, top=top)
+        return drawing.figure(result, metrics=metrics, top=top)
     part = of_metrics(result, metrics)
     if form == "curves":
-        return draw_together(view, part, by, top=top)
+        return drawing.draw_together(view, part, by, top=top)
     if view.overview is None or names.CONFIDENCE not in part.dims:
         raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
-    return draw_bars(view, part, by, top=top)
+    return drawing.draw_bars(view, part, by, top=top)

@@ -175,19 +175,16 @@ def traits_of(
         for name, source in sources.items()
         if (plain := source.partition("[")[0]) in known
     }
-    columns = {source: name for name, source in sources.items()}
     traits = {
-        trait: {name: str(getattr(variable, trait)) for name, variable in variables.items()}
+        trait: {name: text for name, of in variables.items() if (text := getattr(of, trait))}
         for trait in TRAITS
     }
+    columns = {source: name for name, source in sources.items()}
     for name, estimate in traits["of"].items():  # the estimate at the same label
         _, bracket, label = sources[name].partition("[")
         plain = columns.get(estimate, "")
         traits["of"][name] = columns.get(f"{estimate}{bracket}{label}", plain)
-    return {
-        trait: {name: text for name, text in texts.items() if text}
-        for trait, texts in traits.items()
-    }
+    return traits
 
 
 def trait(frame: pd.DataFrame, name: str) -> Mapping[str, str]:
@@ -212,6 +209,20 @@ def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     stacked = stacked.reset_index(drop=True)
     stacked.attrs = dict(frames[0].attrs)
     return stacked
+
+
+def crossed(
+    frame: pd.DataFrame, keys: list[str], across: str, cells: Sequence[str], blank: str = "-"
+) -> pd.DataFrame:
+    """Return cells by keys and, in columns, the labels of another, in the order of the rows.
+
+    frame, cells: Rows, and the text of each.
+    blank: Stands where no row is.
+    """
+    rows = pd.MultiIndex.from_frame(frame[keys].drop_duplicates())
+    wide = frame.assign(cell=list(cells)).pivot(index=keys, columns=across, values="cell")
+    wide = wide.reindex(index=rows, columns=frame[across].unique()).fillna(blank)
+    return wide.rename_axis(columns=None).reset_index()
 
 
 def averages(frame: pd.DataFrame) -> pd.DataFrame:

@@ -86,8 +86,6 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
 
     The legend counts the swops of each curve.
     """
-    from scorecube.report.drawing import title_of
-
     axes, metrics = canvas.panel(), labels_of(result, names.METRIC)
     means, rises = (result[name].isel({names.GAIN: 0}) for name in ("sorted_mean", "swops"))
     systems = means[names.SYSTEM].values
@@ -95,7 +93,7 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
         swops = f", {counted(int(rises.sel(metric=metric)), 'swop')}" if k else ""
         style = canvas.curve(k) | {"marker": "." if len(systems) <= 50 else None}
         axes.plot(systems, means.sel(metric=metric), label=f"{metric}{swops}", **style)
-    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score", title=title_of(result))
+    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score", title=canvas.title_of(result))
     axes.set(xlim=(0.5, len(systems) + 0.5), ylim=(min(0.0, float(np.nanmin(means))), None))
     canvas.legend_outside(axes, "lower left", 4)
 
@@ -116,6 +114,5 @@ VIEW = View(
     "without some topics. The papers' limits by the null variance (tau_low, tau_high) hold for "
     "unrelated rankings only.",
     answers={AGREEMENT: answers},
-    title=lambda options: "every two gain settings" * options["every_gain"],
     figure=figure,
 )

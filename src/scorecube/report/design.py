@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,6 @@ def _rows(result: xr.Dataset, columns: Sequence[Any], always: Sequence[str]) -> 
     return frame.astype(dict.fromkeys(whole, np.int64)).reindex(columns=shown)
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return method and requirements."""
-    wanted = f"difference {options['min_diff']:g}, {options['systems']:g} systems"
-    rates = f"alpha {options['alpha']:g}, beta {options['beta']:g}"
-    return f"{options['method']}, {options['mode']}, {wanted}, {rates}"
-
-
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the topics that each metric needs; nothing for designs from numbers."""
     at_hand = result.attrs.get(names.N_TOPICS)
@@ -80,47 +73,40 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def width_curves(canvas: Any, result: xr.Dataset) -> None:
     """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3)."""
-    from scorecube.report.drawing import title_of
-
     axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
-    for label, style, line in curves_of(chosen, "topics"):
-        marker = "o" if line["width"].size == 1 else None
-        axes.plot(line["topics"], line["width"], marker=marker, label=label, **style)
+    for k, (label, line) in enumerate(curves_of(chosen, "topics")):
+        style = canvas.curve(k) | {"marker": "o" if line["width"].size == 1 else None}
+        axes.plot(line["topics"], line["width"], label=label, **style)
     axes.set(xlabel="number of topics", ylabel="worst-case confidence interval width")
-    axes.set(title=title_of(chosen), ylim=(0, None))
+    axes.set(title=canvas.title_of(chosen), ylim=(0, None))
     axes.legend(fontsize=8)
 
 
 def size_curves(canvas: Any, result: xr.Dataset) -> None:
     """Topics by difference to be detected, the requirements marked."""
-    from scorecube.report.drawing import title_of
-
     axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
-    for label, style, line in curves_of(designs.with_curves(chosen, x), x):
+    for k, (label, line) in enumerate(curves_of(designs.with_curves(chosen, x), x)):
+        style = canvas.curve(k)
         required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
         axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
         axes.plot(required, topics, "o", markersize=5, color=style["color"])
     words = {"width": "width of the limits", "min_diff": "difference to be detected"}
     axes.set(xlabel=words[x], ylabel="number of topics")
-    axes.set(ylim=(0.0, None), title=title_of(chosen))
+    axes.set(ylim=(0.0, None), title=canvas.title_of(chosen))
     axes.legend(fontsize=8)
 
 
-def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, dict[str, Any], xr.Dataset]]:
-    """Yield label, style and part of the result for each curve, which runs along one dim."""
-    from scorecube.report.drawing import COLOURS, DASHES
-
+def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield label and part of the result for each curve, which runs along one dim."""
     dims = [str(dim) for dim in result[next(iter(result.data_vars))].dims if dim != along]
-    for k, index in enumerate(np.ndindex(*(result.sizes[dim] for dim in dims))):
+    for index in np.ndindex(*(result.sizes[dim] for dim in dims)):
         part = result.isel(dict(zip(dims, index, strict=True)))
-        style = {"color": COLOURS[k % len(COLOURS)], "linewidth": 1.2}
-        style["linestyle"] = DASHES[k // len(COLOURS) % len(DASHES)]
         words = ((dim, part[dim].item()) for dim in dims or ["variance"])
         texts = (word if isinstance(word, str) else f"{dim} {word:.4g}" for dim, word in words)
-        yield ", ".join(texts), style, part
+        yield ", ".join(texts), part
 
 
 def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
@@ -128,14 +114,12 @@ def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> 
 
     Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
-    from scorecube.report.drawing import COLOURS
-
     curves, axes = designs.noncentralities(systems), canvas.panel()
     m = curves["systems"]
     for k, (alpha, beta) in enumerate(designs.FIVE_EIGHTY):
         at, label = curves.isel(risks=k), f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
-        axes.plot(m, at["approximate"], color=COLOURS[k], linewidth=1.4, label=label)
-        axes.plot(m, at["exact"], color=COLOURS[k], linewidth=0.8, linestyle=":")
+        axes.plot(m, at["approximate"], color=canvas.colours[k], linewidth=1.4, label=label)
+        axes.plot(m, at["exact"], color=canvas.colours[k], linewidth=0.8, linestyle=":")
     for level in curves["four_z_squared"]:
         axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
         words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
@@ -157,8 +141,6 @@ def tool_curves(
 
     The ANOVA curve is at alpha 0.05, beta 0.20 and 10 systems.
     """
-    from scorecube.report.drawing import COLOURS, plain_log_labels
-
     curves = designs.tools_compared(variances, mode)
     styles: dict[str, Any] = {
         "interval_topics": {"linewidth": 2.4, "alpha": 0.5, "label": "CI"},
@@ -167,10 +149,11 @@ def tool_curves(
     figure = canvas.figure((2.6 * len(variances), 2.9))
     panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
     for k, (axes, variance) in enumerate(zip(panels, variances, strict=True)):
-        for colour, (name, style) in zip(COLOURS, styles.items(), strict=False):
+        for colour, (name, style) in zip(canvas.colours, styles.items(), strict=False):
             axes.plot(curves["difference"], curves[name][k], color=colour, **style)
         axes.set_yscale("log")
-        plain_log_labels(axes.yaxis)
+        axes.yaxis.set_major_formatter("{x:g}")  # the usual ones are formulas
+        axes.yaxis.set_minor_formatter("")
         axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
     panels[0].set_ylabel("number of topics")
     panels[-1].legend()
@@ -195,7 +178,7 @@ DESIGN = View(
     "larger. Limits are about these systems on other topics. Fewer topics do not make a metric "
     "better: equal differences mean less on a wide range.",
     answers={TOPICS: answers},
-    title=title,
+    conditions="method mode min_diff systems alpha beta",
     figure=size_curves,
     compute=lambda cube: designs.design_of_cube(cube, "drop"),
     page_result=designs.page_design,

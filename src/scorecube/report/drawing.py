@@ -14,10 +14,8 @@ import pandas as pd
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from scorecube import names
 from scorecube.collection.arguments import as_cube
@@ -66,6 +64,15 @@ LABELLED = tuple(
 FORMATS = (".png", ".svg", ".pdf")
 
 
+def title_of(result: xr.Dataset, *words: str) -> str:
+    """Return collection, conditions and gain setting of a result in a line or two."""
+    where = str(result.attrs.get(COLLECTION, ""))
+    gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
+    setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
+    facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))
+    return textwrap.fill("  ".join(filter(None, [where, facts])), LONGEST_TITLE)
+
+
 class Canvas:
     """Makes the one figure, or takes the axes of the caller, or a part of a figure of several.
 
@@ -74,6 +81,9 @@ class Canvas:
     top: Rows with names; None for as many as a page has room for.
     Raises BadPlan: A place that is not of matplotlib.
     """
+
+    colours, size = COLOURS, FIGURE_SIZE
+    title_of = staticmethod(title_of)
 
     def __init__(self, place: Any = None, analysis: str = "", top: int | None = None) -> None:
         if place is not None and not isinstance(place, Axes | SubFigure):
@@ -133,21 +143,30 @@ class Canvas:
         entries: Any = axes.get_legend_handles_labels()
         self.drawn.legend(*entries, loc=f"outside {place}", ncols=columns, fontsize=8)
 
+    def shares(self, frame: pd.DataFrame, results: Sequence[xr.Dataset], label: str) -> None:
+        """Draw the share of each metric in each collection in percent as bars."""
+        collections = list(dict.fromkeys(frame[COLLECTION]))
+        metrics = {name: None for result in results for name in labels_of(result, names.METRIC)}
+        axes = self.figure(FIGURE_SIZE).add_subplot()
+        places, width = np.arange(len(collections)), 0.8 / max(len(metrics), 4)
+        for k, metric in enumerate(metrics):
+            rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
+            shares = 100 * rows["share"].reindex(collections).fillna(0).to_numpy(float)
+            left, colour = places + (k - (len(metrics) - 1) / 2) * width, self.curve(k)["color"]
+            axes.bar(left, shares, width * 0.92, label=metric, color=colour)
+        turned = 90 if sum(map(len, collections)) > LONGEST_TITLE else 0
+        axes.set_xticks(places, collections, rotation=turned)
+        axes.grid(axis="x", visible=False)
+        axes.set_ylabel(label)
+        columns = max(1, min(6, 84 // (max(map(len, metrics), default=0) + 6)))
+        self.drawn.legend(ncols=columns, loc="outside lower left")
+
 
 class ShownFigure(Figure):
     """A figure with the picture that Jupyter asks for."""
 
     def _repr_png_(self) -> bytes:
         return drawn_bytes(self, "png", dpi=110)
-
-
-def title_of(result: xr.Dataset, *words: str) -> str:
-    """Return collection, conditions and gain setting of a result in a line or two."""
-    where = str(result.attrs.get(COLLECTION, ""))
-    gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
-    setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
-    facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))
-    return textwrap.fill("  ".join(filter(None, [where, facts])), LONGEST_TITLE)
 
 
 def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figure:
@@ -167,17 +186,6 @@ def set_title(figure: Figure, title: str) -> Figure:
     elif title:
         figure.axes[0].set_title(title)
     return figure
-
-
-def round_ticks(axis: Axis, most: int = 10, *, whole: bool = False, fewest: int = 2) -> None:
-    """Place ticks at round numbers, at whole ones if asked for."""
-    axis.set_major_locator(MaxNLocator(most, integer=whole, min_n_ticks=fewest))
-
-
-def plain_log_labels(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers; matplotlib's own are formulas."""
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
 
 
 def figure_label(text: str, most: int = LONGEST) -> str:
@@ -213,28 +221,6 @@ def with_figure_labels(results: Sequence[xr.Dataset]) -> list[xr.Dataset]:
         attrs = {key: figure_label(str(result.attrs[key])) for key in known}
         shown.append(result.assign_coords(labels).assign_attrs(attrs))
     return shown
-
-
-def shares_by_collection(
-    canvas: Canvas, frame: pd.DataFrame, metrics: Iterable[str], label: str
-) -> None:
-    """Draw the share of each metric in each collection in percent as bars."""
-    collections = list(dict.fromkeys(frame[COLLECTION]))
-    axes = canvas.figure(FIGURE_SIZE).add_subplot()
-    places, shown = np.arange(len(collections)), [*dict.fromkeys(metrics)]
-    width = 0.8 / max(len(shown), 4)
-    for k, metric in enumerate(shown):
-        rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
-        shares = 100 * rows["share"].reindex(collections).to_numpy(float)
-        left = places + (k - (len(shown) - 1) / 2) * width
-        colour = canvas.curve(k)["color"]
-        axes.bar(left, np.nan_to_num(shares), width * 0.92, label=metric, color=colour)
-    turned = 90 if sum(map(len, collections)) > LONGEST_TITLE else 0
-    axes.set_xticks(places, collections, rotation=turned)
-    axes.grid(axis="x", visible=False)
-    axes.set_ylabel(label)
-    columns = max(1, min(6, 84 // (max(map(len, shown), default=0) + 6)))
-    canvas.drawn.legend(ncols=columns, loc="outside lower left")
 
 
 def figure(

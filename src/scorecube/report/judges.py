@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import counted
 from scorecube.report.readable import is_known, with_limits
 from scorecube.report.results import labelled
 from scorecube.report.tables import Table
@@ -43,13 +42,6 @@ CORRECTED = Table(
 """Corrected means of runs by number of topics with labels of the truth."""
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return the truth and the judges."""
-    judges = options.get("judges") or ()
-    shown = ", ".join(judges) if len(judges) <= 4 else counted(len(judges), "judge")
-    return f"{shown} against {options['truth']}"
-
-
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield for each metric the judge that ranks most alike, its bias and its decisions."""
     done = set[str]()
@@ -70,18 +62,16 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def tau_by_judge(canvas: Any, result: xr.Dataset) -> None:
     """Tau of each judge with its limits, by the first metric."""
-    from scorecube.report.drawing import COLOURS, FIGURE_SIZE, title_of
-
     at = result.isel({names.GAIN: 0, names.METRIC: 0})
     order = np.argsort(-at["tau"].values, kind="stable")[: canvas.most_rows]
-    axes = canvas.panel((FIGURE_SIZE[0], 1.6 + 0.16 * len(order)))
+    axes = canvas.panel((canvas.size[0], 1.6 + 0.16 * len(order)))
     places = np.arange(len(order))
     ends = (at[f"tau_{end}"].values[order] for end in ("low", "high"))
     axes.hlines(places, *ends, color="0.6", linewidth=2)
-    axes.plot(at["tau"].values[order], places, "o", color=COLOURS[0], markersize=4)
+    axes.plot(at["tau"].values[order], places, "o", color=canvas.colours[0], markersize=4)
     axes.set_yticks(places, [labels_of(at, names.JUDGE)[k] for k in order])
     axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
-    axes.set_title(title_of(result, str(at[names.METRIC].item())))
+    axes.set_title(canvas.title_of(result, str(at[names.METRIC].item())))
 
 
 VIEW = View(
@@ -94,7 +84,7 @@ VIEW = View(
     "runs changes no ranking. Corrected means use the judge on all topics and labels of the truth "
     "on some (prediction-powered inference).",
     answers={JUDGES: answers},
-    title=title,
+    conditions="truth judges",
     figure=tau_by_judge,
     by_metric=True,
 )

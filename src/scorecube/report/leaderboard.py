@@ -112,22 +112,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name)
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return confidence, baseline, weights and standardisation."""
-    words = [f"{100 * (1 - options['alpha']):.4g}% confidence"]
-    if options.get("baseline") is not None:
-        words.append(f"baseline {options['baseline']}")
-    if options.get("weights"):
-        words.append(f"weights {', '.join(options['weights'])}")
-    if options.get("standardise", "none") not in (None, "none"):
-        words.append(f"scores as {options['standardise']}")
-    return ", ".join(words)
-
-
 def figure(canvas: Any, result: xr.Dataset) -> None:
     """Runs of the first metric, best first: means with limits, and rank sets."""
-    from scorecube.report.drawing import COLOURS, round_ticks
-
     data = result.isel(gain=0, metric=0)
     total = data.sizes[names.RUN]
     n = min(total, canvas.most_rows)
@@ -137,18 +123,18 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
     )
     rows = range(n)
     ends = (shown[f"mean_{end}"].values for end in ("low", "high"))
-    means.hlines(rows, *ends, color=COLOURS[0], linewidth=1.2)
-    means.plot(shown["mean"].values, rows, "o", color=COLOURS[0], markersize=3.2)
+    means.hlines(rows, *ends, color=canvas.colours[0], linewidth=1.2)
+    means.plot(shown["mean"].values, rows, "o", color=canvas.colours[0], markersize=3.2)
     if "baseline" in data.attrs:
         place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
         means.axvline(data["mean"].values[place], color="0.35", linestyle=":", linewidth=0.9)
     means.set_xlabel("mean score")
-    round_ticks(means.xaxis, 5)
+    means.locator_params(axis="x", nbins=5)
     ends = (shown[f"rank_{end}"].values for end in ("low", "high"))
-    ranks.hlines(rows, *ends, color=COLOURS[1], linewidth=2.4, alpha=0.55)
+    ranks.hlines(rows, *ends, color=canvas.colours[1], linewidth=2.4, alpha=0.55)
     ranks.plot(shown["rank"].values, rows, "|", color="0.15", markersize=5)
     ranks.set(xlim=(0.5, total + 0.5), xlabel="rank")
-    round_ticks(ranks.xaxis, 5, whole=True)
+    ranks.locator_params(axis="x", nbins=5, integer=True)
     ranks.tick_params(left=False)
     means.set_yticks(rows, labels_of(shown, names.RUN), fontsize=7)
     means.tick_params(axis="y", length=0)
@@ -167,7 +153,7 @@ VIEW = View(
     "step-down max-T test of all pairs. Runs that share a group are not separated. Nothing is said "
     "of other judgements, documents or versions of a run.",
     answers={LEADERBOARD: answers},
-    title=title,
+    conditions="alpha",
     figure=figure,
     by_metric=True,
 )

@@ -66,21 +66,6 @@ PAIRED = {
 }
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return levels or tests, the run that others are compared with, and the margin."""
-    tests = options.get("tests") or [
-        f"alpha {', '.join(f'{alpha:g}' for alpha in options['alphas'])}"
-    ]
-    baseline, margin = options.get("baseline"), options.get("margin")
-    words = (
-        *tests,
-        "" if options.get("plus_one", True) else "p = count / B",
-        "" if baseline is None else f"against {baseline}",
-        "" if margin is None else f"equivalence within {margin:g}",
-    )
-    return ", ".join(filter(None, words))
-
-
 def separated(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the share of pairs, or of runs beside the baseline, that each metric separates."""
     attrs, part = result.attrs, result
@@ -100,8 +85,6 @@ def separated(result: xr.Dataset) -> Iterator[Answer]:
 
 def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (Sakai 2017, section 2)."""
-    from scorecube.report.drawing import round_ticks, title_of
-
     if names.TEST in result.dims:
         result = result.isel({names.TEST: 0})
     cells, n_pairs, axes = result.isel(gain=0), result.sizes[names.PAIR], canvas.panel()
@@ -120,23 +103,19 @@ def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
     top = min(1.0, max(3 * float(max(alphas)), 0.15))
     # Room below, so that curves along p = 0 are visible.
     axes.set(ylim=(-0.02 * top, top), xlim=(0, n_pairs + max(1, n_pairs // 50)))
-    round_ticks(axes.xaxis, whole=True)
+    axes.locator_params(axis="x", integer=True)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     baseline = result.attrs.get("baseline")
     compared = "pairs of runs" if baseline is None else f"runs against {baseline}"
-    axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value", title=title_of(result))
+    axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value", title=canvas.title_of(result))
     canvas.legend_outside(axes, "right upper")
 
 
 def power_bars(canvas: Any, results: Sequence[xr.Dataset]) -> None:
     """Discriminative power by collection (Sakai 2007, Figure 10), at the largest level."""
-    from scorecube.report.drawing import shares_by_collection
-
     table = Table("metric gain", "metric gain alpha share", part=at_largest_alpha)
     frame = combine([table.frame(result.isel({names.GAIN: [0]})) for result in results])
-    metrics = [name for result in results for name in labels_of(result, names.METRIC)]
-    label = f"% of pairs with p < {frame['alpha'].max():g}"
-    shares_by_collection(canvas, frame, metrics, label)
+    canvas.shares(frame, results, f"% of pairs with p < {frame['alpha'].max():g}")
 
 
 ONE_BY_ONE = "Pairs are tested one by one: a share alpha of pairs without a difference passes."
@@ -180,10 +159,10 @@ VIEWS = {
         tables={"power": POWER, "pairs": PAIRS},
         about=about,
         answers={DISCRIMINATION: separated},
-        title=title,
+        conditions="alphas",
         figure=p_value_curves,
         overview=power_bars,
     )
     for name, (heading, about) in TESTS.items()
 }
-VIEWS["paired"] = replace(VIEWS["paired"], tables=PAIRED, overview=None)
+VIEWS["paired"] = replace(VIEWS["paired"], tables=PAIRED, conditions="tests alphas", overview=None)

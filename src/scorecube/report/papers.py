@@ -17,10 +17,14 @@ from scorecube import names
 from scorecube.analyses import registry
 from scorecube.collection.arguments import as_cube, labels
 from scorecube.errors import counted
+from scorecube.report.correlate import GAINS, METRICS
 from scorecube.report.formats import marked, render
+from scorecube.report.pair_tests import POWER
 from scorecube.report.readable import KEYS, Marked
 from scorecube.report.results import conditions, of_metrics, select_rows, view_of_result
+from scorecube.report.swap import SENSITIVITY
 from scorecube.report.tables import AS_PRINTED, COLLECTION, Table, crossed, trait, where
+from scorecube.report.teams import VARIANCE
 from scorecube.report.views import View
 
 FORMATS = ("latex", "markdown")
@@ -194,8 +198,6 @@ def percent(share: float, decimals: int = 0) -> Marked:
 
 def swap(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield the four columns of the swap method (Sakai 2005, Tables 1-4; Sakai 2007, Table 3)."""
-    from scorecube.report.swap import SENSITIVITY
-
     decimals = 1 if result.attrs["rule"] == "s0" else 0
     for row in SENSITIVITY.frame(result).to_dict("records"):
         share = row["share"]
@@ -213,8 +215,6 @@ def swap(result: xr.Dataset) -> Iterator[dict[str, Any]]:
 
 def discriminative_power(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield significant pairs and the estimated difference (Sakai 2007, Tables 4 and 6)."""
-    from scorecube.report.pair_tests import POWER
-
     for row in POWER.frame(result).to_dict("records"):
         pairs = f"{row['significant']}/{row['pairs']} = {row['share']:.0%}"
         yield {
@@ -228,16 +228,12 @@ def discriminative_power(result: xr.Dataset) -> Iterator[dict[str, Any]]:
 
 def taus(result: xr.Dataset) -> pd.DataFrame:
     """Return a triangle of tau of metrics (Sakai 2007, Table 2)."""
-    from scorecube.report.correlate import METRICS
-
     frame = METRICS.frame(result).rename(columns={"metric_a": "metric"})
     return crossed(frame, ["gain", "metric"], "metric_b", taus_of(frame))
 
 
 def taus_of_gains(result: xr.Dataset) -> pd.DataFrame:
     """Return tau of each gain setting with the first (Sakai 2007, Table 5)."""
-    from scorecube.report.correlate import GAINS
-
     frame = GAINS.frame(result)
     return crossed(frame, ["metric", "default"], "gain", taus_of(frame))
 
@@ -249,8 +245,6 @@ def taus_of(frame: pd.DataFrame) -> list[Marked]:
 
 def variances(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield variances by topics, and topics needed (Sakai and Shang 2016, Table 3)."""
-    from scorecube.report.teams import VARIANCE
-
     frame = VARIANCE.frame(result)
     whole = frame[frame["left_out"] == 0]
     for (metric, gain), rows in whole.groupby(["metric", "gain"], sort=False):

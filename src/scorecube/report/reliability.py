@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,6 @@ NEEDED = Table(
 """Numbers of topics for the targets, missing where no number suffices."""
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return the targets."""
-    return f"target {', '.join(f'{target:g}' for target in options['target'])}"
-
-
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the coefficients for differences at the topics at hand, and topics for the target."""
     at = {names.TARGET: np.inf, names.COEFFICIENT: "erho2"}
@@ -62,10 +57,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def reliability_curves(canvas: Any, result: xr.Dataset) -> None:
     """E rho^2 and Phi by number of topics; lines are the topics at hand and the targets."""
-    from scorecube.report.drawing import FIGURE_SIZE
-
     cells, own = result.isel(gain=0), int(result.attrs[names.N_TOPICS])
-    panels = canvas.figure(FIGURE_SIZE).subplots(1, len(NAMES), sharey=True)
+    panels = canvas.figure(canvas.size).subplots(1, len(NAMES), sharey=True)
     for axes, (name, heading) in zip(panels, NAMES.items(), strict=True):
         at = cells.sel({names.COEFFICIENT: name})
         topics = at["curve_topics"].values
@@ -95,6 +88,6 @@ VIEW = View(
     "much, whatever a metric's merit. Limits are about these systems on other topics.",
     answers={RELIABILITY: answers},
     chapter=TOPICS,
-    title=title,
+    conditions="target",
     figure=reliability_curves,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,16 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses import registry
+from scorecube.analyses.options import options_of
 from scorecube.collection.arguments import as_cube, check_dataset, metric_names
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
 from scorecube.report.readable import KEYS, number_range, with_labels
 from scorecube.report.views import Answer, View, view_of
 
+MOST_VALUES = 6
+"""Of an option that are named."""
 SIZES = ("n_runs", "n_topics")
 DESCENDING = ":desc"
 MANY = ("run", "run_a", "topic")
@@ -57,17 +61,39 @@ def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 def conditions(*results: Mapping[Any, Any]) -> str:
     """Return under which conditions results were made: sizes, options, trials and seed."""
     attrs = results[0]
-    sizes = [
+    words = [
         counted(int(attrs[key]), names.word(attrs, noun))
         for key, noun in zip(SIZES, ("run", "topic"), strict=True)
         if key in attrs and len({of.get(key) for of in results}) == 1
     ]
-    if "plan" in attrs:
-        sizes.append(view_of(str(attrs["analysis"])).title(options_of_result(attrs)))
+    words += _options(attrs)
     trials = int(attrs.get("trials") or 0)
     if trials > 1:
-        sizes.append(f"{trials:,} trials, seed {attrs['seed']}")
-    return ", ".join(filter(None, sizes))
+        words.append(f"{trials:,} trials, seed {attrs['seed']}")
+    return ", ".join(words)
+
+
+def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield the options that are always said, and those that are not the default."""
+    options, kind = options_of_result(attrs), str(attrs.get("analysis", ""))
+    declared = options_of(registry.load(kind)) if kind in registry.names() else {}
+    always = view_of(kind).conditions.split() if options else []
+    for name, value in options.items():
+        option, word = declared.get(name), name.replace("_", " ")
+        if option is not None:
+            word = option.flags[0].strip("-").replace("-", " ")
+            if name not in always and (not option.help or _words(value) == _words(option.default)):
+                continue
+        if value is not None:
+            yield word if isinstance(value, bool) else f"{word} {_words(value)}"
+
+
+def _words(value: Any) -> str:
+    """Return the value of an option, of a long list the beginning."""
+    if isinstance(value, list | tuple):
+        some = ", ".join(map(_words, value[:MOST_VALUES]))
+        return some + ", ..." * (len(value) > MOST_VALUES)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def chosen_metrics(metrics: Sequence[Any], known: list[str]) -> list[str]:

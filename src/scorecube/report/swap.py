@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,27 +66,6 @@ OVERLAP = Table("sampling size", "size sampling unique common", part=along_sampl
 """Mean numbers of distinct and of common topics of the samples (Sakai 2005, Table 5)."""
 
 
-def sample_title(options: Mapping[str, Any]) -> str:
-    """Return sampling and sizes of samples."""
-    size, ways = options["size"], options["sampling"]
-    number = {"half": "half of the"}.get(str(size), size[-1] if isinstance(size, list) else size)
-    several = ", ".join(ways) if isinstance(ways, list) else ways
-    return f"{several} samples{f' of {number} topics' if size else ''}"
-
-
-def title(options: Mapping[str, Any]) -> str:
-    """Return sampling, sizes, and options that differ from the usual."""
-    words = (
-        sample_title(options),
-        "two zero differences are a swap" * (options["rule"] == "s1"),
-        "own samples for every pair" * (options["share"] == "none"),
-        f"{options['summary']} summaries" * (options["summary"] != "mean"),
-        f"{options['bins']} bins" * (options["bins"] != "auto"),
-        "required difference by the suffix rule" * (options["required"] != "isotonic"),
-    )
-    return ", ".join(filter(None, words))
-
-
 def strictest(result: xr.Dataset) -> list[dict[Any, Any]]:
     """Return the rows of the first sampling, highest confidence, and largest size."""
     return labelled(SENSITIVITY.frame(first_sampling(result)), STRICTEST)
@@ -115,8 +94,6 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
 
 def swap_rates(canvas: Any, result: xr.Dataset) -> None:
     """Swap rate by difference (Sakai 2005, Figures 2-4): first sampling, largest sample size."""
-    from scorecube.report.drawing import title_of
-
     result = first_sampling(result)
     cells = result.isel(gain=0, size=-1)
     lower = cells["lower"].isel(metric=0).values
@@ -135,7 +112,9 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
         axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
         axes.annotate(f"{rate:.0%}", (1.0, rate), xycoords=("axes fraction", "data"), **words)
     last = max(np.flatnonzero(cells["count"].any(names.METRIC)), default=0)
-    axes.set(xlim=(None, lower[last] + lower[1] / 2), ylim=(0.0, None), title=title_of(result))
+    axes.set(
+        xlim=(None, lower[last] + lower[1] / 2), ylim=(0.0, None), title=canvas.title_of(result)
+    )
     axes.set(xlabel="difference in mean score, lower edge of the bin", ylabel="swap rate")
     axes.legend(fontsize=8)
 
@@ -144,16 +123,13 @@ def sensitivity_bars(
     canvas: Any, results: Sequence[xr.Dataset], confidence: float | None = None
 ) -> None:
     """Share of comparisons by collection (Sakai 2005, Figures 5-8), of the largest size."""
-    from scorecube.report.drawing import shares_by_collection
-
     level = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence
     frame = combine(
         [SENSITIVITY.frame(first_sampling(result).isel(size=[-1], gain=[0])) for result in results]
     )
     frame = frame[np.isclose(frame["confidence"], level, rtol=SAME_LEVEL, atol=0.0)]
-    metrics = [name for result in results for name in labels_of(result, names.METRIC)]
     label = f"% of comparisons\nwith the difference required\nat {level:.0%} confidence"
-    shares_by_collection(canvas, frame, metrics, label)
+    canvas.shares(frame, results, label)
 
 
 SWAP = View(
@@ -167,7 +143,7 @@ SWAP = View(
     "that their required differences are too small. The rates are no test of a pair.",
     answers={DISCRIMINATION: shares, DIFFERENCE: differences},
     chapter=DIFFERENCE,
-    title=title,
+    conditions="sampling",
     figure=swap_rates,
     overview=sensitivity_bars,
 )
@@ -184,12 +160,6 @@ ERROR_RATES = Table(
 """Error rates and ties, the lowest error rate first (Buckley and Voorhees 2000, Table 1)."""
 
 
-def stability_title(options: Mapping[str, Any]) -> str:
-    """Return sampling, sizes and fuzziness."""
-    fuzziness = ", ".join(f"{value:.0%}" for value in options["fuzziness"])
-    return f"{sample_title(options)}, fuzziness {fuzziness}"
-
-
 def error_rates(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the error rates at the largest size and the smallest fuzziness, the lowest first."""
     least = float(result[names.FUZZINESS].min())
@@ -204,8 +174,6 @@ def error_rates(result: xr.Dataset) -> Iterator[Answer]:
 
 def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
     """Error rate by ties, for each metric a line through its sizes at each fuzziness."""
-    from scorecube.report.drawing import title_of
-
     axes, cells = canvas.panel(), first_sampling(result).isel(gain=0)
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         at = cells.isel(metric=k)
@@ -213,7 +181,7 @@ def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
         for level in range(result.sizes[names.FUZZINESS]):
             style, label = canvas.curve(k, 5, 1.0), None if level else metric
             axes.plot(ties[:, level], errors[:, level], label=label, **style)
-    axes.set(ylim=(0.0, None), xlim=(0.0, None), title=title_of(result))
+    axes.set(ylim=(0.0, None), xlim=(0.0, None), title=canvas.title_of(result))
     axes.set(xlabel="ties, % of comparisons", ylabel="error rate, % of comparisons")
     axes.legend(ncols=2 if result.sizes[names.METRIC] > 6 else 1)
 
@@ -228,7 +196,7 @@ STABILITY = View(
     "are about these topics and runs, and have no limits.",
     answers={ERRORS: error_rates},
     chapter=DIFFERENCE,
-    title=stability_title,
+    conditions="sampling fuzziness",
     figure=errors_and_ties,
 )
 VIEWS = {"swap": SWAP, "stability": STABILITY}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,18 +54,6 @@ FIRST_MISS = Table(
 """Fewest teams left out whose limits miss the variance of all (Sakai and Shang 2016, 5.1)."""
 
 
-def title(options: Mapping[str, Any]) -> str:
-    """Return the pool depth, and options that differ from the usual."""
-    leave, steps = (", ".join(map(str, options[name] or ())) for name in ("leave", "topic_sizes"))
-    words = (
-        f"pool depth {'auto' if options['pool_depth'] is None else options['pool_depth']}",
-        leave and f"{leave} left out",
-        steps and f"also {steps} topics",
-        "" if options["keep_unpooled"] else "documents outside the pool are removed",
-    )
-    return ", ".join(filter(None, words))
-
-
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield what a team that did not take part would lose."""
     for row in labelled(ABSENT.frame(result)):
@@ -81,12 +69,10 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
     """Variance by teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2)."""
-    from scorecube.report.drawing import FIGURE_SIZE, round_ticks
-
     cells, chain = result.isel({names.GAIN: 0}), result.sizes[names.TOPIC_STEP] > 1
     panels = [["variance", "variance"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-result.sizes[names.METRIC] // LEGEND_COLUMNS)
-    figure = canvas.figure((FIGURE_SIZE[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
+    figure = canvas.figure((canvas.size[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
     _variances(canvas, axes["variance"], cells.isel({names.TOPIC_STEP: 0}), "all topics")
     if chain:
@@ -101,7 +87,7 @@ def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
         axes["topics"].set(ylabel="within-system variance", title="no team left out, fewer topics")
     for name in {*axes} - {"topics"}:
         axes[name].set_xlabel("teams left out")
-        round_ticks(axes[name].xaxis, whole=True)
+        axes[name].locator_params(axis="x", integer=True)
     canvas.name(result)
     canvas.legend_outside(axes["variance"], "lower center", LEGEND_COLUMNS)
 
@@ -132,6 +118,5 @@ VIEW = View(
     "over teams, those of variances over draws. Pools are rebuilt from these runs: if others were "
     "pooled, too, documents count as unique that were not. first_miss falls as trials are added.",
     answers={TEAMS: answers},
-    title=title,
     figure=leave_out_panels,
 )

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from scorecube.analyses import registry
 from scorecube.errors import BadName
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from scorecube.report.tables import Table
+from scorecube.report.readable import NONE, limited
+from scorecube.report.tables import Table, values
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,6 @@ class Answer:
     @property
     def number(self) -> tuple[str, str]:
         """The number and its limits as text."""
-        from scorecube.report.readable import NONE, limited
-
         text, limits = limited(self.value, self.low, self.high, self.form)
         return ("none" if text == NONE else text), limits
 
@@ -94,12 +91,7 @@ class Answer:
         return f"{self.label}: {self.name or self.what} {number}, {self.clause}."
 
 
-Answers = Callable[["xr.Dataset"], Iterable[Answer]]
-
-
-def title_of_options(options: Mapping[str, Any]) -> str:
-    """Return all options that have a value: ``size 20, top 3``."""
-    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+Answers = Callable[[xr.Dataset], Iterable[Answer]]
 
 
 @dataclass(frozen=True)
@@ -118,8 +110,8 @@ class View:
         By question: the first one's are sentences of terminals, all are on pages.
     chapter
         Question of its chapter; by default the one that it answers.
-    title
-        Makes of the options what distinguishes two results.
+    conditions
+        Options that are always said; others are where they are not the default.
     figure, by_metric
         Draws one result at one gain setting on a canvas; whether it is about one metric.
     overview
@@ -137,7 +129,7 @@ class View:
     about: str = ""
     answers: Mapping[Question, Answers] = field(default_factory=dict)
     chapter: Question | None = None
-    title: Callable[[Mapping[str, Any]], str] = title_of_options
+    conditions: str = ""
     figure: Callable[[Any, xr.Dataset], None] | None = None
     by_metric: bool = False
     overview: Callable[..., None] | None = None
@@ -148,8 +140,6 @@ class View:
     def __post_init__(self) -> None:
         """Set what follows from the rest."""
         if not self.tables:
-            from scorecube.report.tables import Table, values
-
             object.__setattr__(self, "tables", {"values": Table("", "", make=values)})
         object.__setattr__(self, "shown", self.shown or (self.first_table,))
         object.__setattr__(self, "chapter", self.chapter or next(iter(self.answers), None))

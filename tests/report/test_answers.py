@@ -19,6 +19,7 @@ from matplotlib.collections import LineCollection
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.formats import sentence, summaries
+from scorecube.report.readable import with_labels, with_limits
 from scorecube.report.results import answers, view_of_result
 from scorecube.report.views import Answer
 
@@ -161,3 +162,19 @@ def test_a_leader_by_itself_has_one_rank() -> None:
     assert "no other run could be the best [95%, simultaneous rank sets]; rank 1." in (
         answer.sentence
     )
+
+
+def test_a_board_crosses_systems_and_collections(results: dict[str, xr.Dataset]) -> None:
+    result = results["board"]
+    single = with_labels(sc.table(result, "collections"))
+    numbers = single.set_index(["label", "collection", "run"])[["mean", "mean_low", "mean_high"]]
+    cells = {
+        place: with_limits(*row)
+        for place, row in zip(numbers.index, numbers.to_numpy(), strict=True)
+    }
+    systems = with_labels(sc.table(result, "systems"))
+    matrix = sc.table(result, "matrix")
+    assert matrix["run"].tolist() == systems["run"].tolist()
+    for row in matrix.to_dict("records"):
+        for name in result["collection"].values:
+            assert row[name] == cells[row["metric"], name, row["run"]]

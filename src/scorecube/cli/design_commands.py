@@ -84,7 +84,7 @@ def design(
     if curves is not None:
         draw_curves(curves, out, study, values["variance"])
         return
-    show(compute(study, values, out, topic_set_size, of_cube), form, out)
+    show(compute(study, values, topic_set_size, of_cube), form, out)
 
 
 @with_options(options_of("variance", "topics", "systems", "alpha", "beta"))
@@ -105,10 +105,9 @@ def wcw(
     from scorecube.analyses.designs import widths_of_cube
 
     values = with_preset(context, preset, "wcw", values | {"route": route})
-    routes = split(values["route"]) or []
-    values |= {"route": routes[0] if len(routes) == 1 else routes}
-    values["topics"] = values["topics"] or range(10, 201)
-    show(compute(study, values, out, calculator.wcw, widths_of_cube), form, out)
+    topics = values["topics"] or range(10, 201)
+    values |= {"route": split(values["route"]), "topics": topics}
+    show(compute(study, values, calculator.wcw, widths_of_cube), form, out)
 
 
 def _single(value: Any) -> Any:
@@ -119,7 +118,6 @@ def _single(value: Any) -> Any:
 def compute(
     study: str | None,
     values: dict[str, Any],
-    out: Path | None,
     from_variance: Callable[..., xr.Dataset],
     from_cube: Callable[..., xr.Dataset],
 ) -> list[xr.Dataset]:
@@ -127,13 +125,8 @@ def compute(
 
     study: Path or address; None for variances.
     values: Options by name.
-    out: File to draw into, which is checked before anything is computed.
     from_variance, from_cube: Called with variances or scores, and the other options.
     """
-    from scorecube.report.drawing import check_figure_path
-
-    if out is not None:
-        check_figure_path(out)
     selection = {name: values.pop(name) for name in SELECTION}
     values = {key: _single(value) for key, value in values.items()}
     variance = values.pop("variance")
@@ -178,28 +171,30 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
     """Draw a figure of Sakai 2017."""
     from scorecube.analyses.designs import EXTREME_VARIANCES
     from scorecube.report import design as pictures
-    from scorecube.report.drawing import check_figure_path, drawn
+    from scorecube.report.drawing import drawn
 
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):
         raise BadPlan(
             "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on "
             "--variance"
         )
-    check_figure_path(out)
     if curves == "noncentrality":
-        write_figure(drawn(pictures.noncentrality_curves), out)
-        return
-    write_figure(drawn(pictures.tool_curves, variance or EXTREME_VARIANCES), out)
+        figure = drawn(pictures.noncentrality_curves)
+    else:
+        figure = drawn(pictures.tool_curves, variance or EXTREME_VARIANCES)
+    write_figure(figure, out)
 
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
-    from scorecube.report.drawing import figure
+    from scorecube.report.drawing import check_figure_path, figure
     from scorecube.report.results import table
     from scorecube.report.tables import combine
 
-    if out is not None and len(results) > 1:
-        raise BadPlan("a figure is of one collection; name one with --collection")
+    if out is not None:
+        check_figure_path(out)
+        if len(results) > 1:
+            raise BadPlan("a figure is of one collection; name one with --collection")
     for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
         notify(f"note: {note}")
     if form == "text":

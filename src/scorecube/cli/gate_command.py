@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal, Optional
 
 import typer
@@ -96,8 +95,7 @@ def _show(compared: Any, form: str) -> None:
     from scorecube.report import comparison
 
     if form == "json":
-        records = comparison.table_of(compared).to_json(orient="records", double_precision=15)
-        echo(json.dumps(json.loads(records), indent=1, allow_nan=False))
+        echo_table(comparison.table_of(compared), "json")
     elif not is_quiet():
         echo_table(comparison.readable(compared), "text")
         for note in compared.attrs["notes"]:

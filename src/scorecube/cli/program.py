@@ -21,35 +21,25 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scorecube.analyses import registry
-from scorecube.cli import (
-    collection_commands,
-    demo,
-    design_commands,
-    gate_command,
-    study_commands,
-    sweep_command,
-    terminal,
-)
+from scorecube.cli import terminal
 from scorecube.cli.analysis_commands import analysis_command
+from scorecube.cli.collection_commands import evaluate, fetch, import_, preferences, standardise
+from scorecube.cli.demo import demo
+from scorecube.cli.design_commands import design, wcw
+from scorecube.cli.gate_command import compare, gate
 from scorecube.cli.help import help_text
 from scorecube.cli.options import ADVANCED, flag, with_parameters
+from scorecube.cli.study_commands import figure, forget, info, list_, merge, report, show, verify
+from scorecube.cli.sweep_command import sweep
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
 from scorecube.workflow.plugins import load_plugins
 
-MODULES: dict[Any, str] = {
-    demo: "demo",
-    collection_commands: "evaluate import_ fetch standardise preferences",
-    gate_command: "compare gate",
-    design_commands: "design wcw",
-    study_commands: "info show report figure list_ merge verify forget",
-    sweep_command: "sweep",
-}
-FUNCTIONS: dict[str, Callable[..., None]] = {
-    name.strip("_"): getattr(module, name)
-    for module, names in MODULES.items()
-    for name in names.split()
-}
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(demo, evaluate, import_, fetch, standardise, preferences, compare, gate, design, wcw),
+    *(info, show, report, figure, list_, merge, verify, forget, sweep),
+)
+FUNCTIONS = {command.__name__.strip("_"): command for command in COMMANDS}
 """All commands but those of the analyses."""
 QUESTIONS = {
     "Begin": "demo evaluate import fetch standardise",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from scorecube.workflow.sweep import Problem
 
 PART = "Share of the collections, e.g. 3/100, for array jobs."
-MOST_NAMED = 5
-"""Collections that are named in a line on impossible analyses."""
 
 
 def sweep(
@@ -70,15 +68,14 @@ def left_out_lines(problems: Iterable[Problem]) -> list[str]:
     Examples
     --------
     >>> left_out_lines([("a", "swap", "too few topics"), ("b", "swap", "too few topics")])
-    ['left out: swap of 2 collections (a, b): too few topics']
+    ['left out: swap of a, b: too few topics']
     """
+    from scorecube.collection.teams import listed
+
     collections: dict[tuple[str, str], list[str]] = {}
     for name, analysis, reason in problems:
         collections.setdefault((analysis, reason), []).append(name)
-    lines = []
-    for (analysis, reason), names in collections.items():
-        dots = ", ..." if len(names) > MOST_NAMED else ""
-        some = ", ".join(names[:MOST_NAMED]) + dots
-        subject = some if len(names) == 1 else f"{counted(len(names), 'collection')} ({some})"
-        lines.append(f"left out: {analysis} of {subject}: {reason}")
-    return lines
+    return [
+        f"left out: {analysis} of {listed(names)}: {reason}"
+        for (analysis, reason), names in collections.items()
+    ]

@@ -9,9 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.report.readable import number_range, with_limits
-
-KEYS = (names.COLLECTION, names.METRIC, names.GAIN)
+from scorecube.report.readable import KEYS, number_range, with_limits
 
 
 def table_of(found: xr.Dataset) -> pd.DataFrame:

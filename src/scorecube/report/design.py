@@ -11,12 +11,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import designs
-from scorecube.report.readable import is_known
+from scorecube.report.readable import KEYS, is_known
 from scorecube.report.results import labelled
-from scorecube.report.tables import COLLECTION, Table
+from scorecube.report.tables import Table
 from scorecube.report.views import TOPICS, Answer, View
 
-CELL = (COLLECTION, names.METRIC, names.GAIN)
 SIZES = (
     *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
     *("topics", "topics_low", "topics_high", "power"),
@@ -29,12 +28,12 @@ GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
     """Return numbers of topics, with the requirements."""
-    return _rows(result, (*SIZES, *CELL, *result.dims, "expected_width"), SIZES)
+    return _rows(result, (*SIZES, *KEYS, *result.dims, "expected_width"), SIZES)
 
 
 def widths(result: xr.Dataset) -> pd.DataFrame:
     """Return confidence interval widths by number of topics."""
-    frame = _rows(result, (*CELL, *WIDTHS, *result.dims), WIDTHS)
+    frame = _rows(result, (*KEYS, *WIDTHS, *result.dims), WIDTHS)
     intervals = frame["route"] == "ci"
     for column in ("systems", "beta") if intervals.any() else ():  # the closed form has neither
         frame[column] = frame[column].astype(object).where(~intervals, None)

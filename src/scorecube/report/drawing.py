@@ -15,7 +15,7 @@ import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 
 from scorecube import names
 from scorecube.collection.arguments import as_cube
@@ -79,18 +79,12 @@ class Canvas:
     place: The axes or the part; None for a new figure.
     analysis: That is drawn.
     top: Rows with names; None for as many as a page has room for.
-    Raises BadPlan: A place that is not of matplotlib.
     """
 
     colours, size = COLOURS, FIGURE_SIZE
     title_of = staticmethod(title_of)
 
     def __init__(self, place: Any = None, analysis: str = "", top: int | None = None) -> None:
-        if place is not None and not isinstance(place, Axes | SubFigure):
-            raise BadPlan(
-                f"{option('ax')}: expected matplotlib Axes, found {type(place).__name__}",
-                option="ax",
-            )
         self._place: Any = place
         self._analysis, self.most_rows = analysis, top or MOST_ROWS
         self.in_axes = isinstance(place, Axes)
@@ -319,14 +313,17 @@ def save_figure(figure: Figure, path: Path) -> None:
 def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
     """Return a figure in a file format, the same bytes for the same figure."""
     file = io.BytesIO()
-    dateless: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    without: dict[str, Any] = {
+        "svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
+        "pdf": {"CreationDate": None},
+    }
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font lacks some, which are shown as boxes
         if form == "svg":  # `savefig` draws twice
             canvas: Any = FigureCanvasSVG(figure)
-            canvas.print_svg(file, metadata=dateless[form])
+            canvas.print_svg(file, metadata=without[form])
         else:
-            figure.savefig(file, format=form, metadata=dateless.get(form, {}), **settings)
+            figure.savefig(file, format=form, metadata=without.get(form, {}), **settings)
     return file.getvalue()
 
 

@@ -107,7 +107,7 @@ def render(
 def text_table(cells: Cells, width: int | None = None) -> str:
     """Return a table in columns; those without room in a terminal are named below."""
     below = list[str]()
-    if width is not None and _width(cells) > width:
+    if width is not None:
         cells, lost = fitted(cells, width)
         below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
     return "\n".join([*aligned(cells, width, rule="-"), *below])
@@ -132,19 +132,13 @@ def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
     return cells.only(kept), [name for name in cells.columns if name not in kept]
 
 
-def _width(cells: Cells) -> int:
-    """Return the width of a table."""
-    longest = (max(map(len, [name, *texts])) for name, texts in cells.columns.items())
-    return sum(longest) + 2 * (len(cells.columns) - 1)
-
-
 def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
     """Return the lines of a table, the headings first; labels are shortened to a width."""
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
-    over = 0 if width is None else _width(cells) - width
+    over = sum(widths.values()) + 2 * (len(widths) - 1) - (math.inf if width is None else width)
     labels = [name for name in widths if name not in cells.numeric]
     for name in sorted(labels, key=lambda name: -widths[name]):
-        cut = min(max(over, 0), max(0, widths[name] - max(len(name), LEAST)))
+        cut = int(min(max(over, 0), max(0, widths[name] - max(len(name), LEAST))))
         widths[name] -= cut
         over -= cut
     sides = [">" if name in cells.numeric else "<" for name in widths]

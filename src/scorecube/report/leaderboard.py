@@ -64,19 +64,16 @@ def matrix_legend(attrs: Mapping[str, Any]) -> str:
 
 def board_matrix(result: xr.Dataset) -> pd.DataFrame:
     """Return systems by collections with limits, best first."""
-    single = with_labels(COLLECTIONS.frame(result)).rename(columns={names.COLLECTION: "within"})
-    over = with_labels(RUNS.frame(result))
-    means = [Marked(f"{mean:.4f}") for mean in over["mean"]]
-    over = over[[names.COLLECTION, "label", names.RUN]].assign(**{"mean over collections": means})
-    frame = over.merge(single, on=["label", names.RUN])
+    keys = {names.COLLECTION: "within", names.METRIC: "plain", "label": names.METRIC}
+    single = with_labels(COLLECTIONS.frame(result)).rename(columns=keys)
+    over = with_labels(RUNS.frame(result)).drop(columns=names.METRIC)
+    over = over.rename(columns={"label": names.METRIC})
+    over["mean over collections"] = [Marked(f"{mean:.4f}") for mean in over["mean"]]
+    over = over[[names.COLLECTION, names.METRIC, names.RUN, "mean over collections"]]
+    frame = over.merge(single, on=[names.METRIC, names.RUN])
     limits = frame[["mean", "mean_low", "mean_high"]].itertuples(index=False)
     cells = [Marked(with_limits(*ends)) for ends in limits]
-    return crossed(
-        frame.drop(columns=names.METRIC).rename(columns={"label": names.METRIC}),
-        [*over.columns],
-        "within",
-        cells,
-    )
+    return crossed(frame, [*over.columns], "within", cells)
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:

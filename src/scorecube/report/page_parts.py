@@ -134,10 +134,9 @@ def picture(figure: Any, description: str) -> Markup:
         short = re.sub(r"(\d\.\d\d)\d+", r"\1", unique)
         # The page has its own type, a turn by nothing is none, and nothing refers to texts.
         needless = r'font-family: [^;"]*;? ?| transform="rotate\(-?0 [^"]*"| id="p\w+-text_\d+"'
-        return re.sub(rf'{needless}|\sxmlns:(?:cc|dc|rdf)="[^"]*"', "", short)
+        return re.sub(needless, "", short)
 
-    svg = re.sub(r"<metadata>.*?</metadata>", "", f"<svg{svg}", flags=re.DOTALL)
-    svg = re.sub(r"<[^>]*>", plain, svg)  # text between tags is not changed
+    svg = re.sub(r"<[^>]*>", plain, f"<svg{svg}")  # text between tags is not changed
     svg = re.sub(r"\s*\n\s*", " ", svg)
     head, inner = svg.split(">", 1)
     width, height = figure.get_size_inches()

@@ -15,8 +15,6 @@ from scorecube.report.results import labelled
 from scorecube.report.tables import Table, combine
 from scorecube.report.views import DIFFERENCE, DISCRIMINATION, Answer, Question, View
 
-SAME_LEVEL = 1e-9
-"""Relative difference up to which two confidence levels are one."""
 ERRORS = Question("How often do samples of topics disagree?", "How many errors?", ("stability",))
 STRICTEST = {names.CONFIDENCE: np.inf, names.SIZE: np.inf}
 
@@ -127,7 +125,7 @@ def sensitivity_bars(
     frame = combine(
         [SENSITIVITY.frame(first_sampling(result).isel(size=[-1], gain=[0])) for result in results]
     )
-    frame = frame[np.isclose(frame["confidence"], level, rtol=SAME_LEVEL, atol=0.0)]
+    frame = frame[frame["confidence"] == level]
     label = f"% of comparisons\nwith the difference required\nat {level:.0%} confidence"
     canvas.shares(frame, results, label)
 

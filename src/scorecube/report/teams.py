@@ -16,8 +16,6 @@ from scorecube.report.results import labelled
 from scorecube.report.tables import Table
 from scorecube.report.views import TEAMS, Answer, View
 
-CAP = 0.06
-"""Half the width of the end of an error bar."""
 LEGEND_COLUMNS = 6
 VARIANCE = Table(
     "metric gain leave topic_step",
@@ -100,10 +98,8 @@ def _variances(canvas: Any, axes: Any, at: xr.Dataset, title: str) -> None:
         style = canvas.curve(k, 3.0)
         # Bars stand side by side, within this part of the distance between two numbers of teams.
         places = left_out + 0.6 * ((k + 0.5) / count - 0.5) * (left_out > 0)
-        bar = {"color": style["color"], "linewidth": 0.9, "alpha": 0.7}
-        axes.vlines(places, low, high, **bar)
-        axes.hlines([low, high], [places - CAP] * 2, [places + CAP] * 2, **bar)
-        axes.plot(places, mean, label=metric, **style)
+        limits = np.abs([low - mean, high - mean])
+        axes.errorbar(places, mean, limits, label=metric, elinewidth=0.9, capsize=2, **style)
         axes.axhline(mean[0], color=style["color"], linewidth=0.8, linestyle=(0, (1, 2)))
     axes.set(ylabel="within-system variance", ylim=(0.0, None), title=title)
 

@@ -171,6 +171,22 @@ def test_wrong_gain_settings_are_refused(text: str, part: str) -> None:
         gain_values(text, 3)
 
 
+def test_a_metric_whose_scores_are_not_finite_is_refused() -> None:
+    @metric("Broken", source="a test", cutoff="required")
+    def broken(
+        ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ) -> None:
+        out[0] = 1.0 / (cutoff - 5)
+
+    with pytest.raises(
+        BadName, match="metric Broken@5: its function gives a score that is not finite"
+    ):
+        parse_metric("Broken@5").score(
+            np.array([0, 1], np.int8), np.array([1, 1]), np.array([0.0, 1.0])
+        )
+    DEFINITIONS.pop("Broken")
+
+
 def test_a_metric_is_not_registered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = DEFINITIONS["AP"]
     monkeypatch.setitem(DEFINITIONS, "AP", first)

@@ -315,7 +315,10 @@ class Metric:
                 ideal = ideal_lists(judged)
                 best = kernel(ideal.ranks, ideal.levels, *settings)
                 scores = np.where(best > 0.0, scores / best, 0.0)
-        return np.where(judged[..., 1:].any(axis=-1), scores, np.nan)
+        has_relevant = judged[..., 1:].any(axis=-1)
+        if not np.isfinite(scores).all(where=has_relevant):
+            raise BadName(f"metric {self}: its function gives a score that is not finite")
+        return np.where(has_relevant, scores, np.nan)
 
     def values(self, parameter: str) -> tuple[float, ...]:
         """Return the value of one parameter as the metric's function receives it."""

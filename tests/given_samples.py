@@ -19,7 +19,8 @@ from scorecube.workflow.api import analyse
 DRAWS = {
     "two_samples": ("topic_counts",),
     "step_down": ("bootstrap_samples",),
-    "resampling": ("sign_columns", "null_ranges"),
+    "single_tests": ("sign_columns",),
+    "joint_tests": ("null_ranges",),
     "teams": ("random_subset",),
 }
 """Functions that draw, by the module of an analysis that calls them."""

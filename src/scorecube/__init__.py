@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
+    from scorecube.analyses.board import Board as Board
+    from scorecube.analyses.bootstrap import Bootstrap as Bootstrap
+    from scorecube.analyses.classical import Paired as Paired
     from scorecube.analyses.correlation import Correlation as Correlation
     from scorecube.analyses.designs import variances as variances
+    from scorecube.analyses.joint_tests import MaxT as MaxT
+    from scorecube.analyses.joint_tests import Tukey as Tukey
     from scorecube.analyses.judges import Judges as Judges
-    from scorecube.analyses.leaderboard import Board as Board
     from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
     from scorecube.analyses.leaderboard import rank_sets as rank_sets
-    from scorecube.analyses.pairs import Paired as Paired
     from scorecube.analyses.reliability import Reliability as Reliability
-    from scorecube.analyses.resampling import Bootstrap as Bootstrap
-    from scorecube.analyses.resampling import MaxT as MaxT
-    from scorecube.analyses.resampling import Randomisation as Randomisation
-    from scorecube.analyses.resampling import Tukey as Tukey
+    from scorecube.analyses.single_tests import Randomisation as Randomisation
     from scorecube.analyses.stability import Stability as Stability
     from scorecube.analyses.swap import Swap as Swap
     from scorecube.analyses.teams import Teams as Teams

@@ -11,9 +11,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses.classical import Paired
 from scorecube.analyses.correlation import above_by_cell
+from scorecube.analyses.differences import width_of
 from scorecube.analyses.jackknife import CONFIDENCE, limits
-from scorecube.analyses.pairs import Paired, width_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray, groups_left_out

@@ -1,39 +1,26 @@
-"""Leaderboards of one collection, boards of the weighted mean over several, and rank sets."""
+"""Leaderboards: means of runs with limits, rank sets, groups, a baseline; sets of estimates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses import leaderboard_rows as rows_of
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import binary_notes, check_pairs, pair_positions
+from scorecube.analyses.pairs import binary_notes, check_pairs, pairs_of
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.protocol import ALL_COLLECTIONS, Analysis, Part, Totals
-from scorecube.analyses.step_down import Family, critical_value, families_of, maxima_block
+from scorecube.analyses.protocol import Analysis, Part, Totals
+from scorecube.analyses.step_down import critical_value, families_of, maxima_block
 from scorecube.analyses.table import Table
-from scorecube.collection.judgement_sets import NOT_COMMON
-from scorecube.collection.many_collections import OTHER_RANGES
-from scorecube.collection.schema import label_array, labels_of, read_variables
-from scorecube.collection.selection import standardise as standardised
-from scorecube.errors import BadPlan, option
+from scorecube.collection.schema import label_array, read_variables
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
-from scorecube.statistics.intervals import mean_limits
-from scorecube.statistics.rank_sets import (
-    competition_ranks,
-    groups_in_order,
-    normal_step_down,
-    rank_limits,
-)
+from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, rank_limits
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SYMMETRIC = 1e-8
-"""Relative difference up to which a covariance matrix is symmetric, and share of its largest
-eigenvalue up to which a negative one is rounding: matrices are often printed with eight digits."""
 VARIABLES = read_variables("""
     [metric gain run]
     mean | estimate | score | mean score of a run
@@ -93,23 +80,20 @@ class Leaderboard(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        table = make_table(cube)
-        check_pairs(table, self.name, self.baseline)
-        return table
+        return check_pairs(make_table(cube), self.name, self.baseline)
 
     def notes(self, table: Table) -> list[str]:
         return binary_notes(table)
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         families = families_of(table, dict.fromkeys([None, self.baseline]))
-        return maxima_block(table, families, start, stop, means=True)
+        return maxima_block(table, families, start, stop, rows_of.largest_of_means)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         values = self.values(table, totals)
-        attrs: dict[str, Any] = {"alpha": self.alpha}
-        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
+        attrs = {} if self.baseline is None else {"baseline": self.baseline}
         teams = {names.TEAM: (names.RUN, label_array(table.teams or table.runs))}
-        return table.dataset(VARIABLES, values, teams, attrs)
+        return table.dataset(VARIABLES, values, teams, {"alpha": self.alpha, **attrs})
 
     def values(self, table: Table, totals: Totals) -> dict[str, Any]:
         """Return all variables, by cell."""
@@ -118,188 +102,16 @@ class Leaderboard(Analysis):
         for cell, (every, *against) in enumerate(families):
             reached, n_pairs = totals["reached"][cell], len(every.first)
             p = (every.adjusted_counts(reached[:n_pairs], table.trials) + 1) / (table.trials + 1)
-            row = mean_rows(table, cell, totals["largest_t"][cell], self.alpha)
-            row |= rank_rows(table, cell, every, p, self.alpha)
+            critical = critical_value(totals["largest_t"][cell], self.alpha)
+            row = rows_of.means(table, cell, critical, self.alpha)
+            row |= rows_of.ranks(table, cell, every, p, self.alpha)
             for family in against:
                 critical = critical_value(totals["largest"][cell, 1], self.alpha)
                 counts = family.adjusted_counts(reached[n_pairs:], table.trials)
                 p = (counts + 1) / (table.trials + 1)
-                row |= baseline_rows(table, cell, family, critical, p, self.alpha, row["rank"])
+                row |= rows_of.baseline(table, cell, family, critical, p, self.alpha, row["rank"])
             rows.append(row)
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Board(Leaderboard):
-    """Board: one ranking from many collections, with limits, rank sets, and groups.
-
-    Estimand: the weighted mean over these collections of each run's mean score over infinitely many
-    topics of each; topics are drawn within each collection. Runs that a collection lacks are named,
-    and left out. The mean of a run's ranks in the collections (Borda) has no limits.
-
-    Examples
-    --------
-    >>> from scorecube import analyse, testing
-    >>> cubes = {name: testing.simulate_cube(n_runs=6, seed=len(name)) for name in ("web", "news")}
-    >>> analyse(cubes, Board(weights=("web=2",)), trials=200)["weight"].values.round(3).tolist()
-    [0.333, 0.667]
-    """
-
-    name: ClassVar[str] = "board"
-    n_collections: ClassVar[int] = ALL_COLLECTIONS
-    examples = ("--seed 1", "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1")
-
-    collections: tuple[str, ...] = ()
-    weights: tuple[str, ...] = option_field(
-        (), "Weights of collections, such as nq=2,fiqa=0.5; 1 for others."
-    )
-    standardise: Literal["none", "z", "std-AB", "rank"] = option_field(
-        "none",
-        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, "
-        "the share of other runs with a lower score; or none.",
-    )
-
-    def table(self, cube: xr.Dataset) -> Table:
-        weights, scores = read_weights(self.weights), cube
-        for name in weights.keys() - set(np.unique(cube.coords.get(names.COLLECTION, ""))):
-            raise BadPlan(f"{option('weights')}: no collection {name!r}", option="weights")
-        if self.standardise == "rank":
-            scores = rank_shares(cube)
-        elif self.standardise != "none":
-            scores = standardised(cube, self.standardise)
-        elif other := cube.attrs.get(OTHER_RANGES):
-            raise BadPlan(
-                f"the range of {other[0]} differs between collections; average its ranks or "
-                f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
-                option="standardise",
-            )
-        table = make_table(scores, weights=weights)
-        check_pairs(table, self.name, self.baseline)
-        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
-
-    def values(self, table: Table, totals: Totals) -> dict[str, Any]:
-        return super().values(table, totals) | collection_values(table, self.alpha)
-
-    def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        labels = [part.name for part in table.strata]
-        result = super().result(table, totals).assign_coords(collection=label_array(labels))
-        facts = {"weights": list(self.weights), "standardise": self.standardise}
-        return result.assign_attrs(collections=labels, **facts)
-
-
-def mean_rows(table: Table, cell: int, largest: Any, alpha: float) -> dict[str, Any]:
-    """Return means of runs with limits, those of leaders by the largest t over runs, (trial,)."""
-    mean, samples, ends = table.means[cell], table.samples(table.scores[cell]), table.ranges[cell]
-    leads = competition_ranks(mean if table.higher[cell] else -mean) == 1
-    single = mean_limits(samples, ends, 1 - alpha)
-    simultaneous = mean_limits(samples, ends, 1 - alpha / len(mean), critical_value(largest, alpha))
-    low, high = np.where(leads, simultaneous, single)
-    return {"mean": mean, "mean_low": low, "mean_high": high, "leads": leads}
-
-
-def rank_rows(table: Table, cell: int, family: Family, p: Any, alpha: float) -> dict[str, Any]:
-    """Return ranks, rank sets and groups of the runs of a cell."""
-    sign = 1.0 if table.higher[cell] else -1.0
-    ahead = sign * family.difference
-    decided = (p < alpha) & (ahead != 0)
-    better, worse = ordered(family.first, family.second, ahead, decided)
-    low, high = rank_limits(better, worse, len(table.runs))
-    # On the grid: equal scores have equal means.
-    means = sign * sum(
-        part.weight * table.units[cell][:, part.units].sum(axis=1) / part.size()
-        for part in table.strata
-    )
-    order = np.argsort(-means, kind="stable")
-    begin, end = groups_in_order(order, better, worse)
-    spans = list(zip(begin.tolist(), end.tolist(), strict=True))
-    groups = [LETTERS[first - 1 : last] for first, last in spans]
-    if end.max() > len(LETTERS):
-        groups = [f"{first}-{last}" if first < last else f"{first}" for first, last in spans]
-    return {
-        "rank": competition_ranks(means),
-        "rank_low": low,
-        "rank_high": high,
-        "groups": np.array(groups, object),
-        "separated_neighbours": np.int32((begin[order[1:]] > end[order[:-1]]).sum()),
-        "own_error_pairs": np.int32(family.own_error_pairs(alpha, decided)),
-    }
-
-
-def ordered(first: Any, second: Any, ahead: Any, decided: Any) -> tuple[Any, Any]:
-    """Return the better and the worse runs of decided pairs, by how far the first are ahead."""
-    better, worse = np.where(ahead > 0, first, second), np.where(ahead > 0, second, first)
-    return better[decided], worse[decided]
-
-
-def baseline_rows(
-    table: Table, cell: int, family: Family, critical: float, p: Any, alpha: float, rank: Any
-) -> dict[str, Any]:
-    """Return differences from the baseline, with simultaneous limits, of pairs with it."""
-    base, others = family.second[0], family.first
-    margin = np.sqrt(critical) * np.sqrt(family.variance + family.added) * table.grids[cell].unit
-    difference, low, high, p_baseline = np.full((4, len(table.runs)), np.nan)
-    difference[others] = table.means[cell, others] - table.means[cell, base]
-    low[others] = difference[others] - np.where(family.varied, margin, np.nan)
-    high[others] = difference[others] + np.where(family.varied, margin, np.nan)
-    p_baseline[others] = p
-    return {
-        "difference": difference,
-        "difference_low": low,
-        "difference_high": high,
-        "p_baseline": p_baseline,
-        "better": (p_baseline < alpha) & (rank < rank[base]),
-        "worse": (p_baseline < alpha) & (rank > rank[base]),
-    }
-
-
-def collection_values(table: Table, alpha: float) -> dict[str, Any]:
-    """Return the means of runs in each collection with limits, by cell; weights and sizes."""
-    from scipy.stats import rankdata  # takes long to import
-
-    means = np.stack([table.means_in(part) for part in table.strata], axis=1)
-    samples = [table.samples(scores) for scores in table.scores]
-    cells = zip(samples, table.ranges, strict=True)
-    limits = np.array(
-        [[mean_limits([of], ends, 1 - alpha) for of in every] for every, ends in cells]
-    )
-    weights = np.array([part.weight for part in table.strata])
-    ranks = rankdata(np.where(table.higher, -1.0, 1.0)[:, np.newaxis, np.newaxis] * means, axis=-1)
-    return {
-        "collection_mean": means,
-        "collection_mean_low": limits[:, :, 0],
-        "collection_mean_high": limits[:, :, 1],
-        "mean_rank": np.average(ranks, axis=1, weights=weights),
-        "weight": weights,
-    }
-
-
-def rank_shares(cube: xr.Dataset) -> xr.Dataset:
-    """Return the share of other runs with a lower score on a topic, in place of scores."""
-    from scipy.stats import rankdata  # takes long to import
-
-    scores, n_metrics = cube[names.SCORE], cube.sizes[names.METRIC]
-    ranks = rankdata(scores.values, axis=scores.get_axis_num(names.RUN))
-    labels = [f"rank:{metric}" for metric in labels_of(cube, names.METRIC)]
-    about: dict[str, Any] = {names.METRIC: label_array(labels)}
-    about[names.SCORE_LOW] = (names.METRIC, np.zeros(n_metrics))
-    about[names.SCORE_HIGH] = (names.METRIC, np.ones(n_metrics))
-    shares = (scores.dims, (ranks - 1) / (cube.sizes[names.RUN] - 1))
-    return cube.assign({names.SCORE: shares}).assign_coords(about)
-
-
-def read_weights(words: Sequence[str]) -> dict[str, float]:
-    """Return weights of collections from words such as ``nq=2``; BadPlan for others."""
-    weights = {}
-    for word in words:
-        name, _, number = word.rpartition("=")
-        try:
-            weights[name] = float(number)
-        except ValueError:
-            name = ""
-        if not (name and 0 < weights[name] < np.inf):
-            wanted = "expected a collection and a number above 0, such as nq=2"
-            raise BadPlan(f"{option('weights', word)}: {wanted}", option="weights")
-    return weights
 
 
 def rank_sets(
@@ -329,9 +141,9 @@ def rank_sets(
 
     Raises
     ------
-    BadPlan
-        Estimates that are not finite, or a covariance of another shape, not symmetric, or not
-        positive semidefinite.
+    BadPlan, ValueError
+        Estimates that are not finite; a covariance of another shape, or not symmetric and positive
+        semidefinite.
 
     Examples
     --------
@@ -339,50 +151,21 @@ def rank_sets(
     >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
-    from scipy.special import ndtri
-
-    values, n = np.asarray(estimates, float), len(estimates)
-    if not 0 < alpha < 1:
-        raise BadPlan(f"alpha: expected a number between 0 and 1; found {alpha}", option="alpha")
-    matrix, factor = covariance_of(values, np.asarray(covariance, float))
-    first, second = pair_positions(n)
+    values, matrix, n = np.asarray(estimates, float), np.asarray(covariance, float), len(estimates)
+    matrix = np.diag(matrix**2) if matrix.ndim == 1 else matrix
+    if not 0 < alpha < 1 or not np.isfinite(values).all():
+        raise BadPlan("rank sets need finite estimates, and an alpha between 0 and 1")
+    random = np.random.Generator(np.random.Philox(key=stream_key(seed, names.Purpose.ESTIMATES)))
+    errors = random.multivariate_normal(np.zeros(n), matrix, trials, check_valid="raise").T
+    first, second = pairs_of(range(n))
+    differences = values[first] - values[second]
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
-    errors, differences = np.sqrt(np.maximum(variances, 0.0)), values[first] - values[second]
-    tested, decided = np.flatnonzero(errors > 0), (errors == 0) & (differences != 0)
-    statistics = np.abs(differences[tested]) / errors[tested]
-    # Standard normal numbers by inversion of addressed words.
-    key, words = stream_key(seed, names.Purpose.ESTIMATES), np.empty((trials, n), np.uint64)
-    for trial in range(trials):
-        words[trial] = np.random.Philox(counter=[0, trial, 0, 0], key=key).random_raw(n)
-    replicates = factor @ ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53).T.copy()
-    decided[tested] = normal_step_down(
-        first[tested], second[tested], statistics, errors[tested], replicates, alpha
-    )
-    low, high = rank_limits(*ordered(first, second, differences, decided), n)
-    found = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
+    decided = normal_step_down(first, second, differences, variances, errors, alpha)
+    low, high = rank_limits(first[decided], second[decided], differences[decided], n)
+    ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     about = {variable.name: variable.attrs() for variable in VARIABLES}
-    sets = {name: (names.RUN, array, about[name]) for name, array in found.items()}
-    index = getattr(estimates, "index", None)  # a method of lists
-    labels: Any = index if hasattr(index, "tolist") else range(1, n + 1)
-    return xr.Dataset(
-        {"estimate": (names.RUN, values)} | sets,
-        {names.RUN: label_array(map(str, labels))},
-        {"alpha": alpha, "trials": trials},
-    )
-
-
-def covariance_of(values: Any, covariance: Any) -> tuple[Any, Any]:
-    """Return the covariance of estimates as a matrix, and a factor F of it, F F'; or BadPlan."""
-    n = len(values)
-    if n < 2 or not np.isfinite(values).all():
-        raise BadPlan("rank sets need 2 or more estimates, all of them finite")
-    if covariance.shape == (n,) and (covariance >= 0).all():
-        return np.diag(covariance**2), np.diag(covariance)
-    if covariance.shape == (n, n) and np.isfinite(covariance).all():
-        apart = np.abs(covariance - covariance.T).max()
-        roots, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-        if apart <= SYMMETRIC * np.abs(covariance).max() and roots[0] >= -SYMMETRIC * roots[-1] * n:
-            return covariance, vectors * np.sqrt(np.maximum(roots, 0.0))
-    raise BadPlan(
-        f"covariance: expected {n} standard errors, or a positive semidefinite matrix of {n} x {n}"
-    )
+    labels = estimates.index if hasattr(estimates, "values") else range(1, n + 1)
+    coords = {names.RUN: label_array(map(str, labels))}
+    sets = {name: (names.RUN, array, about[name]) for name, array in ranks.items()}
+    sets |= {"estimate": (names.RUN, values, {})}
+    return xr.Dataset(sets, coords, {"alpha": alpha, "trials": trials})

@@ -32,21 +32,21 @@ class Entry(NamedTuple):
 TABLE = """
 leaderboard leaderboard:Leaderboard leaderboard mogstad2024
     Leaderboard: runs, best first, with limits of means, rank sets, and groups.
-board leaderboard:Board leaderboard mogstad2024
+board board:Board leaderboard mogstad2024
     Board: one ranking from many collections, with limits, rank sets, and groups.
 swap swap:Swap swap_curves voorhees2002 sakai2005 sakai2007
     Swap method: how large a difference does another set of topics confirm?
 stability stability:Stability stability buckley2000
     Stability method: how often does a topic sample contradict most samples?
-bootstrap resampling:Bootstrap pairs sakai2006
+bootstrap bootstrap:Bootstrap pairs sakai2006
     Bootstrap test of all pairs of runs, with the estimated required difference.
-randomisation resampling:Randomisation pairs fisher1935 smucker2007
+randomisation single_tests:Randomisation pairs fisher1935 smucker2007
     Paired randomisation (sign-flip) test of all pairs of runs.
-tukey resampling:Tukey pairs carterette2012
+tukey joint_tests:Tukey pairs carterette2012
     Randomised Tukey HSD test, which controls the family-wise error rate.
-maxt resampling:MaxT pairs romano2005
+maxt joint_tests:MaxT pairs romano2005
     Step-down max-T test of all pairs together, also of runs that vary differently.
-paired pairs:Paired pairs:OF_TESTS smucker2007
+paired classical:Paired pairs:OF_TESTS smucker2007
     Paired t, Wilcoxon and sign tests of all pairs of runs.
 correlate correlation:Correlation correlation kendall1938 yilmaz2008 sakai2016
     Rank correlation between metrics, and between gain settings, with intervals.

@@ -13,7 +13,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.options import option_field
-from scorecube.analyses.pairs import pair_labels, pair_positions
+from scorecube.analyses.pairs import pair_labels, pairs_of
 from scorecube.analyses.protocol import Part, Sum, Totals
 from scorecube.analyses.table import Table
 from scorecube.analyses.two_samples import TwoSamples
@@ -89,6 +89,6 @@ class Stability(TwoSamples):
             "error_rate": np.minimum(first, second).sum(axis=-1) / n_comparisons,
             "ties": equal.sum(axis=-1) / n_comparisons,
         }
-        coords = self.coords(table) | pair_labels(table.runs, pair_positions(len(table.runs)))
+        coords = self.coords(table) | pair_labels(table.runs, pairs_of(table.runs))
         coords |= {names.FUZZINESS: np.array(self.fuzziness), names.RUN: label_array(table.runs)}
         return self.of_one(table.dataset(VARIABLES, values, coords, {"summary": self.summary}))

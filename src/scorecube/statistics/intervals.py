@@ -176,8 +176,6 @@ def corrected_mean(
     further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
         the truth, as there is nothing to correct.
     """
-    from scipy.special import stdtrit
-
     every, m = np.concatenate([judge, further]), len(truth)
     if not len(further) and m > 1:
         alone = [Sample(1.0, truth, np.ones(m))]
@@ -200,5 +198,5 @@ def corrected_mean(
     residual = found.error**2 * n_rest * (n_rest - 1) / (n_rest - 2)
     mean = found.mean + slope * away
     error = np.sqrt(residual * (1 / n_rest + of_slope) + of_judge)
-    half = float(stdtrit(m - 2, (1 + confidence) / 2) * error)
+    half = float(Estimate(mean, error, m - 2).t(confidence) * error)
     return mean, max(mean - half, low), min(mean + half, high)

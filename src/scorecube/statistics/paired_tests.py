@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-MAX_EXACT, MAX_PERMUTED = 50, 13
-"""Largest numbers of topics for exact p-values: without and with ties (as SciPy)."""
+MAX_PERMUTED = 13
+"""Largest number of topics for exact p-values with ties, as SciPy."""
 
 
 def classical_p_values(test: str, differences: Array) -> Array:
@@ -53,15 +53,14 @@ def signed_rank_p_values(differences: Array) -> Array:
     They are exact for up to 50 topics without ties and zeros, and up to 13 with them; otherwise
     those of the normal approximation. SciPy chooses one method for all pairs of a call.
     """
-    n_topics, p = differences.shape[1], np.empty(len(differences))
-    ordered = np.sort(np.abs(differences), axis=1)
-    distinct = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1)
-    distinct &= n_topics <= MAX_EXACT
-    for chosen, method in ((distinct, "exact"), (~distinct, "asymptotic")):
-        if method == "asymptotic" and n_topics <= MAX_PERMUTED:
-            p[chosen] = _over_all_signs(differences[chosen])
-        elif chosen.any():
-            p[chosen] = scipy.stats.wilcoxon(differences[chosen], axis=1, method=method).pvalue
+    ordered, p = np.sort(np.abs(differences), axis=1), np.empty(len(differences))
+    tied = (ordered[:, 0] == 0) | (np.diff(ordered, axis=1) == 0).any(axis=1)
+    permuted = tied & (differences.shape[1] <= MAX_PERMUTED)  # takes SciPy a second a pair
+    if permuted.any():
+        p[permuted] = _over_all_signs(differences[permuted])
+    for chosen in (~tied, tied & ~permuted):
+        if chosen.any():
+            p[chosen] = scipy.stats.wilcoxon(differences[chosen], axis=1).pvalue
     return p
 
 
@@ -76,13 +75,14 @@ def _over_all_signs(differences: Array) -> Array:
     return p
 
 
-def adjusted(p: Array, method: str) -> Array:
-    """Return p-values (test,) adjusted by holm or bh; NaN do not count."""
-    tested, found = np.flatnonzero(~np.isnan(p)), np.full(len(p), np.nan)
-    if method == "bh":
-        found[tested] = scipy.stats.false_discovery_control(p[tested])
-    else:
-        order = tested[np.argsort(p[tested])]
-        steps = np.maximum.accumulate(p[order] * np.arange(len(tested), 0, -1))
-        found[order] = np.minimum(steps, 1.0)
-    return found
+def holm(p: Array) -> Array:
+    """Return p-values (..., test) that bound the probability of any error (Holm)."""
+    order = np.argsort(p, axis=-1)
+    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
+    highest = np.minimum(np.maximum.accumulate(steps, axis=-1), 1.0)
+    return np.take_along_axis(highest, np.argsort(order, axis=-1), axis=-1)
+
+
+def adjusted(p: Array) -> dict[str, Array]:
+    """Return p-values (..., test) adjusted for their number, by names of variables."""
+    return {"p_value_holm": holm(p), "p_value_bh": scipy.stats.false_discovery_control(p, axis=-1)}

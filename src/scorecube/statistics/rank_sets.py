@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 
-def rank_limits(winners: Any, losers: Any, n: int) -> tuple[Any, Any]:
+def rank_limits(first: Any, second: Any, ahead: Any, n: int) -> tuple[Any, Any]:
     """Return the rank set of each of n systems, 1 the best: int32 (system,), lower and upper limit.
 
-    winners, losers: int (decided pair,): the system that is concluded to be better, and the other.
+    first, second: int (decided pair,): systems.
+    ahead: float64 (decided pair,): by how much the first is better.
     """
-    low = 1 + np.bincount(np.asarray(losers, np.int64), minlength=n)
-    high = n - np.bincount(np.asarray(winners, np.int64), minlength=n)
+    better, worse = np.where(ahead > 0, (first, second), (second, first))
+    low, high = 1 + np.bincount(worse, minlength=n), n - np.bincount(better, minlength=n)
     return low.astype(np.int32), high.astype(np.int32)
 
 
@@ -50,22 +51,23 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def normal_step_down(
-    first: Any, second: Any, statistics: Any, errors: Any, replicates: Any, alpha: float
+    first: Any, second: Any, differences: Any, variances: Any, errors: Any, alpha: float
 ) -> Any:
     """Return which differences step-down max-T finds (Romano and Wolf 2005, Algorithm 4.1).
 
     first, second: int (difference,): systems.
-    statistics, errors: float64 (difference,): |t|, and standard errors above 0.
-    replicates: float64 (system, trial): errors of the estimates in each trial.
+    differences, variances: float64 (difference,); a difference without a variance is certain.
+    errors: float64 (system, trial): errors of the estimates in each trial.
     alpha: Family-wise error rate.
-    Returns found: bool (difference,).
+    Returns decided: bool (difference,).
     """
-    order = np.argsort(statistics, kind="stable")
-    reached, largest = np.zeros(len(order), np.int64), np.zeros(replicates.shape[1])
+    decided = (variances <= 0) & (differences != 0)
+    tested, spread = np.flatnonzero(variances > 0), np.sqrt(np.maximum(variances, 0.0))
+    order = tested[np.argsort(np.abs(differences[tested]) / spread[tested], kind="stable")]
+    reached, largest = np.zeros(len(order), np.int64), np.zeros(errors.shape[1])
     for place, k in enumerate(order):
-        replicate = np.abs(replicates[first[k]] - replicates[second[k]]) / errors[k]
-        np.maximum(largest, replicate, out=largest)
-        reached[place] = np.count_nonzero(largest >= statistics[k])
-    found = np.zeros(len(order), bool)
-    found[order] = np.maximum.accumulate(reached[::-1])[::-1] < alpha * replicates.shape[1]
-    return found
+        np.maximum(largest, np.abs(errors[first[k]] - errors[second[k]]) / spread[k], out=largest)
+        reached[place] = np.count_nonzero(largest >= np.abs(differences[k]) / spread[k])
+    highest = np.maximum.accumulate(reached[::-1])[::-1]
+    decided[order] = highest < alpha * errors.shape[1]
+    return decided

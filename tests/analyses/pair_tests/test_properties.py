@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 from scorecube import Bootstrap, Leaderboard, MaxT, Paired, Randomisation, Tukey
-from scorecube.analyses import resampling
+from scorecube.analyses import bootstrap, single_tests
 from scorecube.workflow.api import analyse, cube_from_scores
 
 TESTS: tuple[Any, ...] = (
@@ -36,7 +36,8 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
 @pytest.mark.parametrize("test", [Bootstrap(alphas=(0.05, 0.4)), Randomisation()])
 def test_tiles_of_pairs_are_free_choices(monkeypatch: Any, test: Any, tile: int) -> None:
     expected = analyse(odd_cube(), test, trials=200, seed=1, workers=1)
-    monkeypatch.setattr(resampling, "TILE", tile)
+    for module in (bootstrap, single_tests):
+        monkeypatch.setattr(module, "TILE", tile)
     assert_same(analyse(odd_cube(), test, trials=200, seed=1, workers=1), expected)
 
 

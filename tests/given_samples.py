@@ -59,11 +59,9 @@ def analyse_given(cube: xr.Dataset, analysis: Analysis, samples: Any) -> xr.Data
             return multiplicities(np.ascontiguousarray(trials(*of[:2])[:, :, :size]), n_topics)
 
         def ranges(scores: Any, key: Any, start: int, stop: int) -> Any:
-            found = []
-            for places in trials(start, stop):
-                of_runs = np.take_along_axis(scores, places[:, np.newaxis].astype(np.int64), axis=2)
-                found.append(np.ptp(of_runs.sum(axis=0), axis=-1))
-            return np.stack(found, axis=-1)
+            places = trials(start, stop)[:, :, np.newaxis].astype(np.int64)
+            of_runs = np.take_along_axis(scores[np.newaxis], places, axis=3)
+            return np.ptp(of_runs.sum(axis=1), axis=-1).T
 
         known: dict[str, Callable[..., Any]] = {
             "topic_counts": counts,

@@ -96,7 +96,8 @@ class Board(Leaderboard):
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         labels = [part.name for part in table.strata]
         result = super().result(table, totals).assign_coords(collection=label_array(labels))
-        return result.assign_attrs(collections=labels)
+        facts = {"weights": list(self.weights), "standardise": self.standardise}
+        return result.assign_attrs(collections=labels, **facts)
 
 
 def rank_shares(cube: xr.Dataset) -> xr.Dataset:

@@ -116,7 +116,7 @@ class Judges(Analysis):
 
     def result(self, table: JudgedSets, totals: Totals) -> xr.Dataset:
         result = xr.concat(
-            [self.of_judge(comparison) for comparison in table.judges],
+            [self.judge_result(comparison) for comparison in table.judges],
             xr.Variable(names.JUDGE, label_array(comparison.name for comparison in table.judges)),
             data_vars="all",
             coords="minimal",
@@ -129,7 +129,7 @@ class Judges(Analysis):
         attrs = {"trials": 0, "n_runs": result.sizes[names.RUN], "truth": table.truth}
         return result.assign_attrs(attrs | {"notes": notes})
 
-    def of_judge(self, comparison: Comparison) -> xr.Dataset:
+    def judge_result(self, comparison: Comparison) -> xr.Dataset:
         """Return the result of one judge."""
         sizes = np.array([*self.labels, ALL_SHARED])
         shared = comparison.truth.n_topics * comparison.is_shared

@@ -91,4 +91,4 @@ class Stability(TwoSamples):
         }
         coords = self.coords(table) | pair_labels(table.runs, pairs_of(table.runs))
         coords |= {names.FUZZINESS: np.array(self.fuzziness), names.RUN: label_array(table.runs)}
-        return self.of_one(table.dataset(VARIABLES, values, coords, {"summary": self.summary}))
+        return self.squeezed(table.dataset(VARIABLES, values, coords, {"summary": self.summary}))

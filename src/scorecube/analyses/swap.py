@@ -145,7 +145,7 @@ class Swap(TwoSamples):
         left_out = left_out if self.required == "isotonic" else []
         values |= swap_curves.differences(table, curve, left_out, chosen, widths)
         values |= swap_curves.shares(curve, left_out, chosen)
-        values |= self.of_samples(table, totals)
+        values |= self.sample_values(table, totals)
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = values["required_difference"] / values["max_performance"][..., np.newaxis]
         values |= {"relative_difference": relative, "open_bin": is_open & (chosen == n_bins - 1)}
@@ -156,11 +156,11 @@ class Swap(TwoSamples):
             "lower": ((names.METRIC, names.GAIN, names.BIN), edges),
         }
         attrs = {name: getattr(self, name) for name in ("summary", "rule", "share", "required")}
-        result = self.of_one(table.dataset(swap_curves.VARIABLES, values, coords, attrs))
+        result = self.squeezed(table.dataset(swap_curves.VARIABLES, values, coords, attrs))
         filled = np.flatnonzero(curve.counts.any(axis=(0, 1, 2))).max(initial=1)
         return result if is_open else result.isel(bin=slice(int(filled) + 1))
 
-    def of_samples(self, table: Table, totals: Totals) -> dict[str, Any]:
+    def sample_values(self, table: Table, totals: Totals) -> dict[str, Any]:
         """Return the largest mean of a sample, and mean numbers of topics in samples."""
         n_pairs = math.comb(len(table.runs), 2) if self.share == "none" else 1
         low, unit = np.array([(grid.low, grid.unit) for grid in table.grids]).T[..., None, None]

@@ -134,11 +134,11 @@ class TwoSamples(Analysis):
         """Return the labels of the dims sampling and size."""
         return {names.SAMPLING: label_array(self.samplings), names.SIZE: self.sizes(table)}
 
-    def of_one(self, dataset: xr.Dataset) -> xr.Dataset:
+    def squeezed(self, dataset: xr.Dataset) -> xr.Dataset:
         """Return a dataset along samplings; that of a single one has it as an attribute."""
         if isinstance(self.sampling, tuple):
             return dataset
-        return dataset.isel(sampling=0, drop=True).assign_attrs(sampling=self.sampling)
+        return dataset.squeeze(names.SAMPLING, drop=True).assign_attrs(sampling=self.sampling)
 
     def drawn(self, table: Table) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
@@ -147,7 +147,7 @@ class TwoSamples(Analysis):
         positions = [topic_samples(key, kind, n, size, 0, table.trials) for kind in kinds]
         dims = (names.SAMPLING, names.TRIAL, names.HALF, names.DRAW)
         samples = xr.Dataset({names.TOPIC_SAMPLE: (dims, np.stack(positions))})
-        return self.of_one(samples.assign_coords(sampling=label_array(self.samplings)))
+        return self.squeezed(samples.assign_coords(sampling=label_array(self.samplings)))
 
 
 def summaries(kind: str, scores: FloatArray, drawn: FloatArray, size: int) -> FloatArray:

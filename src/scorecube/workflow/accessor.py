@@ -31,8 +31,7 @@ class ScorecubeAccessor:
         def method(**arguments: Any) -> xr.Dataset:
             from scorecube.workflow.api import analyse
 
-            names = options_of(kind).keys() & arguments.keys()
-            options = {key: arguments.pop(key) for key in names}
+            options = {k: arguments.pop(k) for k in options_of(kind).keys() & arguments.keys()}
             return analyse(self._dataset, kind(**options), **arguments)
 
         method.__name__, method.__doc__ = name, kind.__doc__

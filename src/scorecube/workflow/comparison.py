@@ -146,9 +146,8 @@ def _compared(
     """Return the comparison of two systems; with a margin, the verdicts of a gate."""
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
     _check_systems(cubes, *systems)
-    notes, every = list[str](), dict[str, dict[tuple[str, str], Difference | str]]()
-    for name, cube in cubes.items():
-        every[name] = dict(_differences(cube, systems, missing, notes))
+    notes: list[str] = []
+    every = {name: dict(_differences(of, systems, missing, notes)) for name, of in cubes.items()}
     groups = {name: {name: of} for name, of in every.items()}
     groups |= {"": every} if len(every) > 1 else {}
     cells = dict.fromkeys(cell for of in every.values() for cell in of)
@@ -164,8 +163,8 @@ def _compared(
         array = np.array(values, object if variable.role == "label" else None)
         array = array.reshape([*map(len, labels)])
         result[variable.name] = (variable.dims, array, variable.attrs())
-    notes = list(dict.fromkeys(notes))
-    return result.assign_attrs(run=systems[0], baseline=systems[1], notes=notes)
+    about = {"run": systems[0], "baseline": systems[1], "notes": list(dict.fromkeys(notes))}
+    return result.assign_attrs(about)
 
 
 def _check_systems(cubes: Mapping[str, xr.Dataset], run: str, baseline: str) -> None:

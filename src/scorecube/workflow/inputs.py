@@ -36,9 +36,8 @@ from scorecube.storage import Study, check_collection_name
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
-READING = ("teams", "topic_groups", "order", "depth", "run_name", "qrels_format")
 SCORING = ("metrics", "gains", "replace")
-"""Options of the command evaluate that are arguments of `read_rankings` and of `evaluate_into`."""
+"""Options of `EVALUATE` that are arguments of `evaluate_into`; others are of `read_rankings`."""
 
 
 def read_rankings(
@@ -152,8 +151,9 @@ def check_names(collection: str, metrics: Sequence[Any]) -> None:
 
 def arguments_of(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `read_rankings` and of `evaluate_into` for options of `EVALUATE`."""
-    options = {name: declared.default for name, declared in EVALUATE.items()} | dict(values)
-    return {name: options[name] for name in READING}, {name: options[name] for name in SCORING}
+    reading = {name: values.get(name, declared.default) for name, declared in EVALUATE.items()}
+    scoring = {name: reading.pop(name) for name in SCORING}
+    return reading, scoring
 
 
 def evaluate_into(

@@ -342,7 +342,7 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
             )
             for work in planned:
                 if is_new := not work.is_stored():
-                    replace(work, request=request).run(executor)
+                    replace(work, asked={REQUEST: request}).run(executor)
                 outcome.stored.append(Stored(place, first, work.plan.digest, is_new))
     return outcome
 

@@ -53,8 +53,6 @@ TEXTS = {
 }
 SOURCE = "sweep_source"
 """Fact of a collection: digest of the settings and files that it was read from."""
-SETTINGS = {"study": TEXTS["study"], "trials": SHARED["trials"], "seed": SHARED["seed"]}
-"""Settings at the top of a file."""
 SOURCES: Mapping[str, Mapping[str, Option]] = {
     RUNS: EVALUATE | {name: TEXTS[name] for name in TEXTS if name not in (SCORES, "study")},
     SCORES: IMPORT | {name: TEXTS[name] for name in TEXTS if name not in (RUNS, "qrels", "study")},
@@ -113,7 +111,8 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         raise BadInput(f"is not TOML: {error}", str(file)) from None
     folder, sources, entries = file.resolve().parent, dict[str, Table](), list[Entry]()
     collections, analyses = (_tables(content, key, file) for key in ("collection", "analysis"))
-    settings = _values({"study": f"{file.stem}.zarr", **content}, SETTINGS, str(file))
+    options = {"study": TEXTS["study"], "trials": SHARED["trials"], "seed": SHARED["seed"]}
+    settings = _values({"study": f"{file.stem}.zarr", **content}, options, str(file))
     for where, table in collections:
         for name, source in _sources(table, folder, where):
             if name in sources:

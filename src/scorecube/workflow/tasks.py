@@ -39,14 +39,13 @@ class Task:
 
     collection: Where the result is stored.
     versions: Of the cubes of its collections when they were read.
-    request, preset: Attributes of the result, `REQUEST` and `PRESET`, if it has them.
+    asked: Attributes of the result that tell what was asked for: `REQUEST` and `PRESET`.
     """
 
     collection: Collection
     plan: Plan
     versions: Mapping[str, str]
-    request: str = ""
-    preset: str | None = None
+    asked: Mapping[str, str]
 
     def stored(self) -> xr.Dataset:
         """Return the stored result (BadStudy for none)."""
@@ -75,9 +74,7 @@ class Task:
         """
         blocks = self.collection.blocks(self.plan.analysis.name, self.plan.work_digest)
         result = run(self.plan, executor, blocks=blocks, block_units=block_units, progress=progress)
-        result.attrs["collection"] = self.collection.name
-        asked = {REQUEST: self.request, PRESET: self.preset}
-        result.attrs |= {name: text for name, text in asked.items() if text}
+        result.attrs |= {"collection": self.collection.name, **self.asked}
         study = self.collection.study
         for name, version in self.versions.items():
             if version not in study[name].head.contains:
@@ -126,6 +123,7 @@ def plan_in_study(
 
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
     gains = preset_of(preset, record.name).gains if preset else ()
+    asked = {PRESET: preset} if preset else {}
     tasks = []
     for group in groups:
         for name in set(group) - read.keys():
@@ -145,7 +143,7 @@ def plan_in_study(
         with _naming(group[0]):
             plan = make_plan(cube, record, trials=trials, seed=seed)
         versions = {name: read[name][0] for name in group}
-        tasks.append(Task(study[group[0]], plan, versions, preset=preset))
+        tasks.append(Task(study[group[0]], plan, versions, asked))
     return tasks
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from scorecube.collection.judgements import LONG, SPARE, Texts
 from scorecube.errors import BadInput, counted, kind_of
-from scorecube.ingest.files import PathLike, read_bytes, refuse_unprintable
+from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
 from scorecube.ingest.tables import LINE, label_of
 
@@ -125,12 +125,6 @@ def places_of(header: Iterable[str], kind: Kind) -> dict[str, list[int]]:
 def is_path(value: Any) -> bool:
     """Return whether something is a path."""
     return isinstance(value, str | os.PathLike)
-
-
-def content_of(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a file of lines (BadInput for one that is no text)."""
-    content = read_bytes(path, may_be_empty=may_be_empty)
-    return content if b"\n" in content else content.replace(b"\r", b"\n")
 
 
 def field_lines(content: bytes) -> Iterator[tuple[int, list[bytes]]]:

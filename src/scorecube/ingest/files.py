@@ -6,7 +6,6 @@ import glob
 import gzip
 import io
 import os
-import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
@@ -45,7 +44,7 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
 
 
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
-    """Return the content of a text file, perhaps gzip or a pipe, without a byte order mark."""
+    """Return the content of a text file, perhaps gzip or a pipe, with newlines as line ends."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -61,6 +60,8 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     if b"\0" in content[:1000]:
         raise BadInput("not a text file in UTF-8 (zero bytes in it)", path)
     content = content.removeprefix(BYTE_ORDER_MARK)
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not may_be_empty and not content.strip():
         raise BadInput("the file is empty", path)
     return content
@@ -78,7 +79,7 @@ def _decompressed(content: bytes, path: PathLike) -> bytes:
 
 
 def read_text(path: PathLike) -> str:
-    """Return the text of a file, plain or gzip, with newlines as line ends."""
+    """Return the text of a file (BadInput for one that cannot be read)."""
     return text_of(read_bytes(path), path)
 
 
@@ -87,11 +88,11 @@ def text_of(content: bytes, path: PathLike) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = 1 + len(re.findall(rb"\r\n?|\n", content[: error.start]))
+        line = 1 + content.count(b"\n", 0, error.start)
         raise BadInput("not UTF-8; save the file as UTF-8", path, line) from None
     if not text.strip():
         raise BadInput("the file is empty", path)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def refuse_unprintable(
@@ -101,11 +102,6 @@ def refuse_unprintable(
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
         problem = f"the {what} {text!r} has control characters in it; remove them"
         raise BadInput(problem, path, line)
-
-
-def is_parquet(path: PathLike) -> bool:
-    """Return whether the name of a file is that of Parquet."""
-    return os.fspath(path).endswith(".parquet")
 
 
 def is_json(text: str) -> bool:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadInput, BadName, kind_of
-from scorecube.ingest.files import PathLike, is_json, is_parquet, read_text
+from scorecube.ingest.files import PathLike, bare_name, is_json, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class File:
     @classmethod
     def read(cls, path: PathLike) -> File:
         """Read a file (BadInput for one that cannot be read, or is no text)."""
-        return cls(path, "" if is_parquet(path) else read_text(path))
+        return cls(path, "" if bare_name(path).endswith(".parquet") else read_text(path))
 
     @cached_property
     def lines(self) -> list[str]:

@@ -16,7 +16,6 @@ from scorecube.errors import BadInput
 from scorecube.ingest.entries import (
     QRELS,
     Entries,
-    content_of,
     entries_of,
     field_lines,
     is_path,
@@ -26,7 +25,7 @@ from scorecube.ingest.entries import (
     read_columns,
     shown,
 )
-from scorecube.ingest.files import PathLike, bare_name, expand, is_json, is_parquet, text_of
+from scorecube.ingest.files import PathLike, bare_name, expand, is_json, read_bytes, text_of
 from scorecube.ingest.formats import File
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
@@ -56,9 +55,9 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
         return _qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
     if files := _rel_files(path):
         return _read_rel(files)
-    if is_parquet(path):
+    if bare_name(path).endswith(".parquet"):
         return _qrels_of(path, entries_of(File.read(path).table, QRELS, path))
-    content = content_of(path)
+    content = read_bytes(path)
     if dialect == "trec-classes":
         return _read_lines(content, path, CLASSES)
     first = shown(content.lstrip().partition(b"\n")[0])
@@ -139,7 +138,7 @@ def _read_rel(paths: Sequence[Path]) -> Qrels:
             raise BadInput(f"a second file of topic {topic}; the first is {origin[topic]}", path)
         origin[topic] = path
         part = []
-        for number, fields in field_lines(content_of(path)):
+        for number, fields in field_lines(read_bytes(path)):
             if not 2 <= len(fields) <= 3 or not re.fullmatch(rb"L\d{1,3}", fields[1]):
                 text = "not a line of a .rel file: a document and a level, L0 to L127"
                 raise BadInput(text, path, number)

@@ -17,7 +17,6 @@ from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.entries import (
     RUN,
     Entries,
-    content_of,
     entries_of,
     field_lines,
     is_path,
@@ -27,7 +26,7 @@ from scorecube.ingest.entries import (
     read_columns,
     shown,
 )
-from scorecube.ingest.files import PathLike, bare_name, expand, is_parquet, refuse_unprintable
+from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.formats import File
 from scorecube.ingest.roles import RUNS, header_word
 
@@ -39,7 +38,7 @@ MTEB_MODEL = "mteb_model_meta"
 
 def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False) -> RunLines:
     """Read one run file, whose ranks must be numbers only `with_ranks`."""
-    columns, numbers = read_columns(content_of(path), "run", RUN_LINE, path)
+    columns, numbers = read_columns(read_bytes(path), "run", RUN_LINE, path)
     topics, _, documents, ranks, scores, tags = columns
     if run_name == "tag":
         name = label_text(tags[0], "run tag", path, numbers[0])
@@ -131,7 +130,7 @@ def _read_lists(run: str, files: Mapping[str, Path]) -> RunLines:
     """Read the ranked lists of a run, by topic, a document a line (BadInput for other lines)."""
     rows: list[tuple[bytes, bytes, int]] = []
     for topic, path in sorted(files.items()):
-        content = content_of(path, may_be_empty=True)
+        content = read_bytes(path, may_be_empty=True)
         for rank, (number, fields) in enumerate(field_lines(content), 1):
             if len(fields) != 1:
                 text = f"{counted(len(fields), 'field')}; a line of a .res file has 1: document"
@@ -168,7 +167,7 @@ def run_sources(
                 text = f"a second list of topic {topic} of run {run!r}; the first is {first}"
                 raise BadInput(text, file)
         for file in [] if lists and Path(path).is_dir() else files:
-            if bare_name(file).endswith(".json") or is_parquet(file):
+            if bare_name(file).endswith((".json", ".parquet")):
                 sources += _runs_of_file(file, judged, with_ranks)
             elif file not in lists:
                 sources.append(file)
@@ -179,7 +178,7 @@ def _is_list(path: Path) -> bool:
     """Whether a file is a ranked list of one topic, perhaps an empty one."""
     if not bare_name(path).endswith(RES):
         return False
-    _, first = next(field_lines(content_of(path, may_be_empty=True)), (0, []))
+    _, first = next(field_lines(read_bytes(path, may_be_empty=True)), (0, []))
     return len(first) < 2
 
 

@@ -378,7 +378,7 @@ def test_names_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     module.load = lambda name: SimpleNamespace(qrels_iter=lambda: iter({"toy": rows}[name]))
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
-    found = sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
+    found = sc.evaluate(sc.read_rankings(runs, Path("ir_datasets:toy")), ["AP"])
     assert found["score"].item() == 0.5
     with pytest.raises(BadInput, match=r"ir_datasets:other: KeyError"):
         sc.evaluate(sc.read_rankings(runs, "ir_datasets:other"), ["AP"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -120,11 +119,6 @@ def places_of(header: Iterable[str], kind: Kind) -> dict[str, list[int]]:
     # PyTerrier has the text of a query beside its id.
     ids = [k for k in places["topic"] if words[k] != "query"]
     return places | {"topic": ids or places["topic"]}
-
-
-def is_path(value: Any) -> bool:
-    """Return whether something is a path."""
-    return isinstance(value, str | os.PathLike)
 
 
 def field_lines(content: bytes) -> Iterator[tuple[int, list[bytes]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,6 @@ from scorecube.ingest.entries import (
     Entries,
     entries_of,
     field_lines,
-    is_path,
     number_in,
     numbered_topics,
     places_of,
@@ -33,6 +33,7 @@ GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 """Levels of early NTCIR collections."""
 REL = ".rel"
 NO_CLASS = b"-"
+IR_DATASETS = "ir_datasets:"
 TREC = "topic iteration document level"
 NTCIR = "topic document level"
 NTCIR_GRADES = "topic grade document binary"
@@ -50,8 +51,9 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     dialect: ``auto``, by the first line, or ``trec-classes``: documents of one class give the same
         answer; a hyphen is no class, 0 is one.
     """
-    path = _of_ir_datasets(path)
-    if not is_path(path):
+    if isinstance(path, str | os.PathLike) and str(path).startswith(IR_DATASETS):
+        path = _of_ir_datasets(str(path))
+    if not isinstance(path, str | os.PathLike):
         return _qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
     if files := _rel_files(path):
         return _read_rel(files)
@@ -154,15 +156,12 @@ def _qrels_of_rows(path: PathLike, rows: Sequence[tuple[bytes, bytes, bytes, int
     return _qrels_of(path, Entries(topics, documents, levels, (), numbers))
 
 
-def _of_ir_datasets(qrels: Any) -> Any:
-    """Return the judgements of ``ir_datasets:NAME`` (BadInput for none), others as they are."""
-    start, _, name = str(qrels).partition(":")
-    if not is_path(qrels) or start != "ir_datasets" or not name:
-        return qrels
+def _of_ir_datasets(qrels: str) -> list[Any]:
+    """Return the judgements of ``ir_datasets:NAME`` (BadInput for none)."""
     try:
         import ir_datasets
 
-        return list(ir_datasets.load(name).qrels_iter())
+        return list(ir_datasets.load(qrels.removeprefix(IR_DATASETS)).qrels_iter())
     except ImportError:
         problem = "ir_datasets is not installed: pip install ir_datasets, or name a file"
     except Exception as error:

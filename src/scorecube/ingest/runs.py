@@ -19,7 +19,6 @@ from scorecube.ingest.entries import (
     Entries,
     entries_of,
     field_lines,
-    is_path,
     label_text,
     numbered_topics,
     numbers_in,
@@ -152,7 +151,7 @@ def run_sources(
     runs: Files, folders or globs, or runs in memory, see `runs_in_memory`.
     topics: Judged topics, by which subsets of predictions are told apart.
     """
-    paths = [runs] if is_path(runs) else runs
+    paths = [runs] if isinstance(runs, str | os.PathLike) else runs
     if isinstance(paths, Mapping | pd.DataFrame) or not isinstance(paths, Iterable):
         return list[Path | RunLines](runs_in_memory(paths, with_ranks=with_ranks))
     judged, by_run = set(topics), dict[str, dict[str, Path]]()

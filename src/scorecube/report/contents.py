@@ -21,8 +21,12 @@ CUBE = (
 
 def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
-    collections = list(study.place.map(_facts_of, study.collections()))
-    return {"study": study.path, "collections": collections}
+    from scorecube.storage import find_rest
+
+    opened = study.collections()
+    rows, folders = list(study.place.map(_facts_of, opened)), {row.folder for row in opened}
+    headless = [path for path in find_rest(study) if path.partition("/")[0] not in folders]
+    return {"study": study.path, "collections": rows, "headless": headless}
 
 
 def _facts_of(collection: Collection) -> dict[str, Any]:
@@ -63,6 +67,7 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         lines += [f"  {key:<8} {text}" for key, text in facts_of.items() if text]
         lines += [f"  warning  {doubt}" for doubt in row.get(names.DOUBTS, ())]
         lines += [] if row["rankings"] else ["  imported scores, no rankings"]
+    lines += [f"{path}: no head: deleted, or begun and killed" for path in facts["headless"]]
     if facts["collections"]:
         done = any("leaderboard" in row["results"] for row in facts["collections"])
         command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"

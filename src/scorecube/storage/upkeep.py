@@ -62,12 +62,14 @@ def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
 
 def find_rest(study: Study) -> list[str]:
     """Return the paths of groups that no newest head names, as killed and replaced ones."""
-    place, rest = study.place, set[str]()
-    for folder in place.children(""):
+    place = study.place
+
+    def rest_of(folder: str) -> set[str]:
         head = heads.latest_head(place, folder)
-        rest |= {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
-        rest -= {head.group(kind) for kind in GROUPS if head}
-    return sorted(rest)
+        groups = {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
+        return groups - {head.group(kind) for kind in GROUPS if head}
+
+    return sorted(set[str]().union(*place.map(rest_of, place.children(""))))
 
 
 def clean(study: Study) -> int:

@@ -96,6 +96,13 @@ def test_a_link_to_a_whole_study_is_followed(place: Path) -> None:
     assert sorted(open_study(place / "evil")) == ["b", "small"]
 
 
+@pytest.mark.parametrize("name", ["..", ".", "", "/", "swap/..", "../blocks", "../../../outside"])
+def test_what_is_forgotten_is_the_name_of_an_analysis(place: Path, name: str) -> None:
+    before = sorted((place / "evil").rglob("*"))
+    assert open_study(place / "evil", mode="a")["small"].forget(name) == 0
+    assert sorted((place / "evil").rglob("*")) == before
+
+
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every container of a JSON value with each of its keys."""
     keys = (

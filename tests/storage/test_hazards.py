@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,19 @@ def test_4_a_read_of_a_cube_that_was_replaced_and_cleaned_is_repeated(
         head = property(lambda _: next(answers))
 
     xr.testing.assert_identical(Late(collection.study, "a").cube, cube(5))
+
+
+def test_4_a_read_of_a_result_that_was_superseded_is_repeated(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = new_result(collection)
+    collection.write_result(result)
+    stale = collection.stored("swap")
+    collection.write_result(result)  # deletes the archive that is the same plan's
+    listings = cycle([stale, collection.stored("swap")])
+    monkeypatch.setattr(Collection, "stored", lambda *_: next(listings))
+    for read in (collection.result_attributes, collection.results, collection.result):
+        assert read("swap")
 
 
 def test_5_metrics_that_are_added_at_once_are_all_there(path: Path) -> None:

@@ -70,18 +70,22 @@ def seal(about: str, archive: bytes) -> bytes:
     return body + digest_of(about.encode(), body).encode()
 
 
-def unseal(about: str, content: bytes | None) -> io.BytesIO:
-    """Return the archive of `seal`; an error for another digest, or for none."""
+def unseal(about: str, content: bytes | None) -> bytes:
+    """Return the archive of `seal`; ValueError for another digest, or for none."""
     if content is None:
         raise ValueError("is missing")
     body, digest = memoryview(content)[:-SEAL_BYTES], content[-SEAL_BYTES:]
     if digest_of(about.encode(), body).encode() != digest:
         raise ValueError("does not match its digest")
-    file = io.BytesIO(content)
-    with zipfile.ZipFile(file) as archive:
-        if sum(member.file_size for member in archive.infolist()) > len(content):
-            raise ValueError("is larger inside than outside, which no scorecube writes")
-    return file
+    return content
+
+
+def open_zip(content: bytes) -> zipfile.ZipFile:
+    """Open an archive; ValueError for one that is larger inside than outside."""
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    if sum(member.file_size for member in archive.infolist()) > len(content):
+        raise ValueError("is larger inside than outside, which no scorecube writes")
+    return archive
 
 
 class Stored(NamedTuple):
@@ -128,10 +132,8 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
     """Return a result (CorruptStudy if it is damaged)."""
     from scorecube.storage.codec import decode
 
-    with (
-        place.reading(stored.path),
-        zipfile.ZipFile(unseal(stored.about, place.read(stored.path))) as archive,
-    ):
+    with place.reading(stored.path):
+        archive = open_zip(unseal(stored.about, place.read(stored.path)))
         return decode({name: archive.read(name) for name in archive.namelist()})
 
 
@@ -140,8 +142,8 @@ def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
 
     They have a checksum of their own, and name their plan: all to digest takes twenty times longer.
     """
-    content = io.BytesIO(place.read(stored.path) or b"")
-    with place.reading(stored.path), zipfile.ZipFile(content) as archive:
+    with place.reading(stored.path):
+        archive = open_zip(place.read(stored.path) or b"")
         attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
         attributes.pop("coordinates", None)
         if attributes["digest"] != stored.digest:
@@ -174,8 +176,10 @@ class BlockStore:
     def read(self, start: int, stop: int) -> Arrays:
         """Return the outputs of a block (CorruptStudy if it is damaged, or of other work)."""
         key, about = self._names(start, stop)
-        with self._place.reading(key), np.load(unseal(about, self._place.read(key))) as arrays:
-            return dict(arrays)
+        with self._place.reading(key):
+            content = unseal(about, self._place.read(key))
+            open_zip(content).close()
+            return dict(np.load(io.BytesIO(content)))
 
     def length(self, proposed: int) -> int:
         """Return the length of blocks that was fixed; the proposed one is, if none was before."""

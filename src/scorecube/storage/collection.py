@@ -14,6 +14,7 @@ from scorecube.storage.place import Place
 if TYPE_CHECKING:
     import xarray as xr
 
+Names = TypeVar("Names")
 Value = TypeVar("Value")
 
 
@@ -37,16 +38,21 @@ class Collection:
             raise BadStudy(f"{self.place.name}: {what} was moved or removed while it was in use")
         return head
 
-    def _read(self, read: Callable[[Head], Value]) -> Value:
-        """Read what a head names; again if another process has replaced it meanwhile."""
-        head = self.head
+    def _read(self, name: Callable[[], Names], read: Callable[[Names], Value]) -> Value:
+        """Read what is named; again if another process has replaced it meanwhile."""
+        names = name()
         while True:
             try:
-                return read(head)
+                return read(names)
             except CorruptStudy:
-                before, head = head, self.head
-                if head.number == before.number:
+                before, names = names, name()
+                if names == before:
                     raise
+
+    def _group(self, kind: str, n_groups: int = 0) -> xr.Dataset:
+        return self._read(
+            lambda: self.head, lambda head: heads.read_group(self.place, head, kind, n_groups)
+        )
 
     @property
     def cube(self) -> xr.Dataset:
@@ -55,14 +61,14 @@ class Collection:
 
     def cube_among(self, n_cubes: int) -> xr.Dataset:
         """Return the cube as one of `n_cubes` that share 256 MiB; a larger one is read on use."""
-        return self._read(lambda head: heads.read_group(self.place, head, CUBE, n_cubes))
+        return self._group(CUBE, n_cubes)
 
     @property
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
         if not self.head.rankings:
             raise BadStudy(f"{self.study.path}: {self.name} was imported as scores")
-        return self._read(lambda head: heads.read_group(self.place, head, RANKINGS))
+        return self._group(RANKINGS)
 
     def contents(self) -> dict[str, Any]:
         """Return whether there are rankings, and numbers of current and outdated results."""
@@ -86,14 +92,18 @@ class Collection:
         current = [result for result in stored if result.version in head.contains]
         return current, [result for result in stored if result not in current]
 
+    def _results(
+        self, read: Callable[[Place, Stored], Value], stored: Callable[[], list[Stored]]
+    ) -> list[Value]:
+        return self._read(stored, lambda now: [read(self.place, result) for result in now])
+
     def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
         """Return the attributes of the results of the scores stored now, latest last."""
-        current = self.stored(analysis)[0]
-        return [archives.read_attributes(self.place, stored) for stored in current]
+        return self._results(archives.read_attributes, lambda: self.stored(analysis)[0])
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last."""
-        return [archives.read_result(self.place, stored) for stored in self.stored(analysis)[0]]
+        return self._results(archives.read_result, lambda: self.stored(analysis)[0])
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is stored, of the scores that are stored now."""
@@ -101,11 +111,14 @@ class Collection:
 
     def result(self, analysis: str, digest: str = "") -> xr.Dataset:
         """Return the latest result of an analysis, or that of a plan."""
-        current, outdated = self.stored(analysis)
-        chosen = [stored for stored in current if digest in ("", stored.digest)]
-        if chosen:
-            return archives.read_result(self.place, chosen[-1])
-        why = " of the scores that are there now" if outdated else ""
+
+        def latest() -> list[Stored]:
+            current = self.stored(analysis)[0]
+            return [stored for stored in current if digest in ("", stored.digest)][-1:]
+
+        for result in self._results(archives.read_result, latest):
+            return result
+        why = " of the scores that are there now" if self.stored(analysis)[1] else ""
         raise BadStudy(
             f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
             f"run: scorecube {analysis} {self.study.path}"
@@ -141,6 +154,7 @@ class Collection:
     def forget(self, analysis: str) -> int:
         """Delete the results and recorded blocks of an analysis; return the number of results."""
         number = len(archives.archives_in(self.place, self._path(analysis)))
-        for part in (RESULTS, BLOCKS):
-            self.place.delete(f"{self.folder}/{part}/{analysis}")
+        for part in (f"{self.folder}/{RESULTS}", f"{self.folder}/{BLOCKS}"):
+            if analysis in self.place.children(part):  # as no path such as .. is
+                self.place.delete(f"{part}/{analysis}")
         return number

@@ -1,16 +1,14 @@
-"""The contents of a study, and JSON; imports no arrays."""
+"""The contents of a study, and JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scorecube import names
 from scorecube.errors import counted, visible
-
-if TYPE_CHECKING:
-    from scorecube.storage import Collection
+from scorecube.storage import Collection, find_rest
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
@@ -21,8 +19,6 @@ CUBE = (
 
 def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
-    from scorecube.storage import find_rest
-
     opened = study.collections()
     rows, folders = list(study.place.map(_facts_of, opened)), {row.folder for row in opened}
     headless = [path for path in find_rest(study) if path.partition("/")[0] not in folders]

@@ -29,9 +29,8 @@ RESULT = "result"
 def find_view(study: Study, analysis: str) -> View:
     """Return the view of an analysis that exists, or of which the study has results (BadName)."""
     known = view_names()
-    if analysis not in known and not any(
-        analysis in collection.contents()["results"] for collection in study.collections()
-    ):
+    stored = (name for part in study.collections() for name in part.contents()["results"])
+    if analysis not in known and analysis not in stored:
         raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}")
     return view_of(analysis)
 

@@ -145,7 +145,6 @@ def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
     with place.reading(stored.path):
         archive = open_zip(place.read(stored.path) or b"")
         attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
-        attributes.pop("coordinates", None)
         if attributes["digest"] != stored.digest:
             raise ValueError("is the result of another plan")
         return attributes
@@ -184,9 +183,9 @@ class BlockStore:
     def length(self, proposed: int) -> int:
         """Return the length of blocks that was fixed; the proposed one is, if none was before."""
         path = f"{self._path}/length.json"
-        if not self._place.create(path, encode_record({"length": proposed})):
-            with suppress(CorruptStudy), self._place.reading(path):
-                return max(1, int(decode_record(self._place.read(path))["length"]))
+        self._place.create(path, encode_record({"length": proposed}))
+        with suppress(CorruptStudy), self._place.reading(path):
+            return max(1, int(decode_record(self._place.read(path))["length"]))
         return proposed
 
     def sight(self) -> list[str]:

@@ -14,8 +14,15 @@ from scorecube.storage.place import Place
 if TYPE_CHECKING:
     import xarray as xr
 
-Names = TypeVar("Names")
 Value = TypeVar("Value")
+
+
+def _read(read: Callable[[], Value]) -> Value:
+    """Return what is read; again if that failed, as another process may have replaced it."""
+    try:
+        return read()
+    except CorruptStudy:
+        return read()
 
 
 class Collection:
@@ -38,22 +45,6 @@ class Collection:
             raise BadStudy(f"{self.place.name}: {what} was moved or removed while it was in use")
         return head
 
-    def _read(self, name: Callable[[], Names], read: Callable[[Names], Value]) -> Value:
-        """Read what is named; again if another process has replaced it meanwhile."""
-        names = name()
-        while True:
-            try:
-                return read(names)
-            except CorruptStudy:
-                before, names = names, name()
-                if names == before:
-                    raise
-
-    def _group(self, kind: str, n_groups: int = 0) -> xr.Dataset:
-        return self._read(
-            lambda: self.head, lambda head: heads.read_group(self.place, head, kind, n_groups)
-        )
-
     @property
     def cube(self) -> xr.Dataset:
         """The score cube; the scores of one above 256 MiB are read on use."""
@@ -61,14 +52,14 @@ class Collection:
 
     def cube_among(self, n_cubes: int) -> xr.Dataset:
         """Return the cube as one of `n_cubes` that share 256 MiB; a larger one is read on use."""
-        return self._group(CUBE, n_cubes)
+        return _read(lambda: heads.read_group(self.place, self.head, CUBE, n_cubes))
 
     @property
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
         if not self.head.rankings:
             raise BadStudy(f"{self.study.path}: {self.name} was imported as scores")
-        return self._group(RANKINGS)
+        return _read(lambda: heads.read_group(self.place, self.head, RANKINGS))
 
     def contents(self) -> dict[str, Any]:
         """Return whether there are rankings, and numbers of current and outdated results."""
@@ -92,18 +83,15 @@ class Collection:
         current = [result for result in stored if result.version in head.contains]
         return current, [result for result in stored if result not in current]
 
-    def _results(
-        self, read: Callable[[Place, Stored], Value], stored: Callable[[], list[Stored]]
-    ) -> list[Value]:
-        return self._read(stored, lambda now: [read(self.place, result) for result in now])
-
     def result_attributes(self, analysis: str) -> list[dict[str, Any]]:
         """Return the attributes of the results of the scores stored now, latest last."""
-        return self._results(archives.read_attributes, lambda: self.stored(analysis)[0])
+        read = archives.read_attributes
+        return _read(lambda: [read(self.place, stored) for stored in self.stored(analysis)[0]])
 
     def results(self, analysis: str) -> list[xr.Dataset]:
         """Return the finished results of an analysis, latest last."""
-        return self._results(archives.read_result, lambda: self.stored(analysis)[0])
+        read = archives.read_result
+        return _read(lambda: [read(self.place, stored) for stored in self.stored(analysis)[0]])
 
     def has_result(self, analysis: str, digest: str) -> bool:
         """Whether the result of a plan is stored, of the scores that are stored now."""
@@ -112,11 +100,12 @@ class Collection:
     def result(self, analysis: str, digest: str = "") -> xr.Dataset:
         """Return the latest result of an analysis, or that of a plan."""
 
-        def latest() -> list[Stored]:
+        def latest() -> xr.Dataset | None:
             current = self.stored(analysis)[0]
-            return [stored for stored in current if digest in ("", stored.digest)][-1:]
+            chosen = [stored for stored in current if digest in ("", stored.digest)]
+            return archives.read_result(self.place, chosen[-1]) if chosen else None
 
-        for result in self._results(archives.read_result, latest):
+        if (result := _read(latest)) is not None:
             return result
         why = " of the scores that are there now" if self.stored(analysis)[1] else ""
         raise BadStudy(

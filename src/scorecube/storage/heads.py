@@ -192,12 +192,6 @@ def check_group(place: Place, head: Head, kind: str) -> None:
             raise ValueError("does not match its digest")
 
 
-def has_all_files(place: Place, head: Head, kind: str) -> bool:
-    """Whether a group has as many files as were written."""
-    n_files: int = head.facts[kind]["files"]
-    return len(keys_of(place, head.group(kind))) == n_files
-
-
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
     """Return the cube or the rankings of a head.
 
@@ -215,6 +209,6 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
             if version_of(files.items()) != getattr(head, kind):
                 raise ValueError("does not match its digest")
             return decode(files)
-        if not has_all_files(place, head, kind):
+        if len(keys_of(place, path)) != head.facts[kind]["files"]:
             raise ValueError("a file is missing")
         return open_lazily(place.array_store(path))

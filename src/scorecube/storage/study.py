@@ -176,5 +176,6 @@ class Study:
 
         head = heads.commit(place, name, change)
         for kind, dataset in written.items():
-            if not heads.has_all_files(place, head, kind):  # they were cleaned before it named them
+            n_files = len(heads.keys_of(place, head.group(kind)))
+            if n_files != head.facts[kind]["files"]:  # they were cleaned before it named them
                 heads.write_group(place, head, kind, dataset)

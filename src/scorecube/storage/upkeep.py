@@ -22,19 +22,15 @@ DAY = 86_400.0
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
     """Read everything; return the number of parts, and a line with the path of each damage."""
-    folders = study.place.children("")
-    checks = (check for folder in folders for check in _checks(study, folder))
-    lines = list(study.place.map(_damage, checks))
-    return len(lines), [line for line in lines if line]
-
-
-def _damage(check: Callable[[], object]) -> str:
-    """Return what is wrong with a part, or ''."""
-    try:
-        check()
-    except CorruptStudy as error:
-        return str(error)
-    return ""
+    n_parts, damage = 0, list[str]()
+    for folder in study.place.children(""):
+        for check in _checks(study, folder):
+            n_parts += 1
+            try:
+                check()
+            except CorruptStudy as error:
+                damage.append(str(error))
+    return n_parts, damage
 
 
 def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:

@@ -164,7 +164,7 @@ def rank_sets(
     low, high = rank_limits(first[decided], second[decided], differences[decided], n)
     ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     about = {variable.name: variable.attrs() for variable in VARIABLES}
-    labels = estimates.index if hasattr(estimates, "values") else range(1, n + 1)
+    labels = estimates.index if hasattr(estimates, "iloc") else range(1, n + 1)
     coords = {names.RUN: label_array(map(str, labels))}
     sets = {name: (names.RUN, array, about[name]) for name, array in ranks.items()}
     sets |= {"estimate": (names.RUN, values, {})}

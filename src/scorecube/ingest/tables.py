@@ -103,8 +103,6 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
 
 def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFrame:
     """Return a data frame as a table: named labels of rows are columns, nested cells are text."""
-    if frame.index.name == LINE:
-        return frame
     named = [name for name in frame.index.names if name is not None]
     if named:
         frame = frame.reset_index(named)

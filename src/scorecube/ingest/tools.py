@@ -90,7 +90,7 @@ def _is_ir_measures(file: File) -> bool:
 
 def _read_gdeval(file: File, metric: str | None) -> Part:
     """Return the scores of gdeval or ndeval: a table of run, topic and measures."""
-    if not _is_gdeval(file):
+    if file.table.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
     table = file.table[file.table["topic"] != MEAN].rename(columns=measures.from_eval)
     if not len(table):

@@ -142,8 +142,8 @@ def rank_sets(
     Raises
     ------
     BadPlan, ValueError
-        Estimates that are not finite; a covariance of another shape, or not symmetric and positive
-        semidefinite.
+        Estimates that are not finite, negative errors; a covariance of another shape, or not
+        symmetric and positive semidefinite.
 
     Examples
     --------
@@ -152,11 +152,17 @@ def rank_sets(
     ([1, 2, 2], [1, 3, 3])
     """
     values, matrix, n = np.asarray(estimates, float), np.asarray(covariance, float), len(estimates)
-    matrix = np.diag(matrix**2) if matrix.ndim == 1 else matrix
+    independent = matrix.ndim == 1
     if not 0 < alpha < 1 or not np.isfinite(values).all():
         raise BadPlan("rank sets need finite estimates, and an alpha between 0 and 1")
+    if len(matrix) != n or (independent and not (matrix >= 0).all()):
+        raise BadPlan(f"covariance: expected {n} standard errors from 0, or a matrix of {n} x {n}")
     random = np.random.Generator(np.random.Philox(key=stream_key(seed, names.Purpose.ESTIMATES)))
-    errors = random.multivariate_normal(np.zeros(n), matrix, trials, check_valid="raise").T
+    if independent:
+        errors = matrix[:, np.newaxis] * random.standard_normal((trials, n)).T
+        matrix = np.diag(matrix**2)
+    else:
+        errors = random.multivariate_normal(np.zeros(n), matrix, trials, check_valid="raise").T
     first, second = pairs_of(range(n))
     differences = values[first] - values[second]
     variances = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]

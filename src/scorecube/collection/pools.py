@@ -112,22 +112,18 @@ def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     for team, documents in zip(team_of, rankings[names.DOCUMENT_AT_RANK].values, strict=True):
         topics, ranks = np.nonzero(documents[:, :depth] >= 0)
         contributed[topics, documents[topics, ranks], team] = True
-    has_levels = names.LEVEL in rankings.sizes
-    n_levels = rankings.sizes[names.LEVEL] - 1 if has_levels else int(levels.max(initial=0))
-    bits = np.packbits(contributed, axis=-1)
+    n_levels, bits = rankings.sizes[names.LEVEL] - 1, np.packbits(contributed, axis=-1)
     return Pools(tuple(map(str, teams)), team_of.astype(np.int64), bits, levels, n_levels, depth)
 
 
 class PoolDepth(NamedTuple):
     """Depth of a pool as estimated from runs.
 
-    depth: Number of ranks; `WITHOUT_POOL` if not found.
-    found: Whether half of the teams reach a depth of 1.
-    n_teams: Teams that reach the depth.
+    depth: Number of ranks; `WITHOUT_POOL` if less than half of the teams reach a depth of 1.
+    n_teams: Teams that reach the depth, then 0.
     """
 
     depth: int
-    found: bool
     n_teams: int
 
 
@@ -152,6 +148,6 @@ def estimate_pool_depth(rankings: xr.Dataset) -> PoolDepth:
     of_teams = np.array([reached[teams == team].any(axis=0) for team in dict.fromkeys(teams)])
     enough = np.flatnonzero(2 * of_teams.sum(axis=0) >= len(of_teams))
     if not len(enough):
-        return PoolDepth(WITHOUT_POOL, False, 0)
+        return PoolDepth(WITHOUT_POOL, 0)
     last = int(enough[-1])
-    return PoolDepth(last + 1, True, int(of_teams[:, last].sum()))
+    return PoolDepth(last + 1, int(of_teams[:, last].sum()))

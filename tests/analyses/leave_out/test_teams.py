@@ -137,9 +137,9 @@ def pooled(depths: dict[str, int], n_topics: int = 10, length: int = 30) -> xr.D
 
 def test_the_depth_is_what_half_of_the_teams_reach() -> None:
     found = estimate_pool_depth(pooled({"a": 7, "b": 7, "c": 0, "d": 20}))
-    assert found == (7, True, 3)
+    assert found == (7, 3)
     assert estimate_pool_depth(pooled({"a": 7, "b": 20, "c": 0, "d": 20})).depth == 20
-    assert estimate_pool_depth(pooled({"a": 0, "b": 20, "c": 0})) == (WITHOUT_POOL, False, 0)
+    assert estimate_pool_depth(pooled({"a": 0, "b": 20, "c": 0})) == (WITHOUT_POOL, 0)
 
 
 @pytest.mark.data

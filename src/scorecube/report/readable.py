@@ -63,7 +63,7 @@ def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, 
         return NONE, ""
     if not is_known(low):
         return format(value, form), ""
-    if is_known(high) and high > low and not form.endswith("d"):
+    if is_known(high) and high > low and not form.endswith(("d", ".0f")):
         places = decimals_of((high - low) / 2 * (100 if form.endswith("%") else 1))
         form = f"{'+' * form.startswith('+')}z{',' * (',' in form)}.{places}{form[-1]}"
     upper = format(high, form) if is_known(high) else "no limit"
@@ -99,7 +99,7 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
         return f"<{LEAST_P:g}" if value else "0"
     text = format(value, form)
     if role == "condition" and float(text) != value:
-        return f"{value:g}"
+        return f"{value:.4g}"
     return text
 
 
@@ -121,8 +121,8 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     forms, roles = trait(frame, "form"), trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, *ends in intervals_of(frame).values():
-        if estimate in decimals:
-            continue  # limits that are not shown beside it
+        if estimate in decimals or ".0f" in forms.get(estimate, ""):
+            continue  # limits that are not shown beside it, or of whole numbers
         low, high = (pd.to_numeric(frame[end], errors="coerce") for end in ends)
         scale = 50 if forms.get(estimate, PLAIN).endswith("%") else 0.5
         places = decimals_of(scale * (high - low))

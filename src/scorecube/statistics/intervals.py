@@ -103,6 +103,7 @@ def few_differ(samples: Sequence[Sample], width: float) -> Any:
     return sum(n_differing(sums / sizes, ALIKE * width) for _, sums, sizes, _ in samples) < FEW
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # where all scores are equal
 def mean_limits(
     samples: Sequence[Sample], ends: Range | None, confidence: float, critical: float | None = None
 ) -> tuple[Any, Any]:
@@ -124,13 +125,9 @@ def mean_limits(
     padded = estimate(samples, ends, (t / found.t(0.95)) ** 2)
     margin = padded.t(confidence) * padded.error
     of_few = np.maximum(padded.mean - margin, low), np.minimum(padded.mean + margin, high)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = (mean - low) / width
-        centre, margin = (
-            np.log(share / (1 - share)),
-            critical * error / width / (share * (1 - share)),
-        )
-        of_many = (low + width / (1 + np.exp(sign * margin - centre)) for sign in (1, -1))
+    share = (mean - low) / width
+    centre, margin = (np.log(share / (1 - share)), critical * error / width / (share * (1 - share)))
+    of_many = (low + width / (1 + np.exp(sign * margin - centre)) for sign in (1, -1))
     few = few_differ(samples, width) | (mean <= low) | (mean >= high)
     least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
     return least, most

@@ -68,10 +68,7 @@ def run_analysis(
         open_study(study, mode="r" if read_only else "a"),
         analysis,
         collections=values["collection"],
-        trials=values[TRIALS],
-        seed=values["seed"],
-        preset=values[PRESET],
-        **{key: values[key] for key in SELECTION},
+        **{key: values[key] for key in (*SELECTION, TRIALS, "seed", PRESET)},
     )
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
     print_notes({subject(task): task.plan.warnings for task in pending})

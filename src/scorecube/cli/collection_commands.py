@@ -63,13 +63,11 @@ def evaluate(
         cube = inputs.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")
     notes = [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
-    for line in [*lines_on_topics(rankings, cube), *notes]:
-        notify(line)
+    notify("\n".join([*lines_on_topics(rankings, cube), *notes]))
     if outdated := opened[name].contents()["outdated"]:
         which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
         notify(
-            f"{name}: outdated, as they are of scores that were replaced: {which}; kept until "
-            "they are computed again"
+            f"{name}: outdated, as their scores were replaced: {which}; kept until they are rerun"
         )
 
 

@@ -74,11 +74,9 @@ def gate(
         raise BadPlan(f"{option('margin')} is missing; {what_is_shown(compared)}", option="margin")
     judged = comparison.gate(scores, run, baseline, margin=margin, **how)
     _show(judged, form)
-    verdict = judged.attrs["verdict"]
-    if verdict == comparison.FAIL:
-        raise typer.Exit(FAILED)
-    if verdict == comparison.NO_VERDICT and not allow_undecided:
-        raise typer.Exit(UNDECIDED)
+    undecided = 0 if allow_undecided else UNDECIDED
+    statuses = {comparison.FAIL: FAILED, comparison.NO_VERDICT: undecided}
+    raise typer.Exit(statuses.get(judged.attrs["verdict"], 0))
 
 
 def _cubes(study: str, collections: Text) -> Any:

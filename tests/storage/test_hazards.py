@@ -293,6 +293,20 @@ def test_10_a_cube_that_is_cleaned_before_its_head_is_written_again(
     xr.testing.assert_identical(open_study(path)["a"].cube, cube(5))
 
 
+def test_10_a_cube_that_is_committed_while_another_process_cleans_stays(
+    path: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(path)
+
+    def listed_behind_the_head(_: object) -> list[str]:
+        collection.study.add("a", cube=cube(5), replace=True)
+        return [collection.head.group("cube")]
+
+    monkeypatch.setattr("scorecube.storage.upkeep.find_rest", listed_behind_the_head)
+    assert clean(open_study(path, mode="a")) == 0
+    xr.testing.assert_identical(collection.cube, cube(5))
+
+
 @pytest.mark.s3
 def test_11_a_request_whose_answer_was_lost_succeeds(
     s3: str, monkeypatch: pytest.MonkeyPatch

@@ -152,14 +152,13 @@ class Study:
             raise BadStudy(f"{self.path} was opened for reading; add to it with mode='a'")
         if cube.nbytes <= schema.MAX_LOADED_BYTES:
             cube = cube.compute()
-        place = self.place
         written: dict[str, xr.Dataset] = {}
 
         def change(head: Head) -> Head:
             base = Head(name, head.number, id=head.id) if replace else head
             written.clear()
             if base.cube:
-                there = heads.read_group(place, base, CUBE)
+                there = heads.read_group(self.place, base, CUBE)
                 merged = merge_cubes(there, cube, f"{self.path}: collection {name!r}")
                 if not merged.identical(there):
                     written[CUBE] = merged
@@ -169,13 +168,13 @@ class Study:
                 written[RANKINGS] = rankings
             after = dataclasses.replace(base, notes={**base.notes, **(facts or {})})
             for kind, dataset in written.items():
-                after = heads.write_group(place, after, kind, dataset)
+                after = heads.write_group(self.place, after, kind, dataset)
             if after.cube == head.cube:  # so earlier versions are in it, too
                 after = dataclasses.replace(after, contains=head.contains)
             return after
 
-        head = heads.commit(place, name, change)
+        head = heads.commit(self.place, name, change)
         for kind, dataset in written.items():
-            n_files = len(heads.keys_of(place, head.group(kind)))
+            n_files = len(heads.keys_of(self.place, head.group(kind)))
             if n_files != head.facts[kind]["files"]:  # they were cleaned before it named them
-                heads.write_group(place, head, kind, dataset)
+                heads.write_group(self.place, head, kind, dataset)

@@ -73,10 +73,11 @@ def clean(study: Study) -> int:
     place, probe = study.place, f".clean{PARTIAL}"
     place.write(probe, b"")
     times = place.files("")
-    young = [path for path, time in times.items() if times[probe] - time < DAY]
-    paths = {*find_rest(study), *(path for path in times if path.endswith(PARTIAL))}
-    old = {path for path in paths if not any(f"{key}/".startswith(f"{path}/") for key in young)}
-    for path in old | {probe}:
+    latest = times[probe] - DAY
+    old = [path for path, time in times.items() if path.endswith(PARTIAL) and time <= latest]
+    # Their times are read behind the heads: what was committed since was written since.
+    old += [at for at in find_rest(study) if max(place.files(at).values(), default=0) <= latest]
+    for path in [*old, probe]:
         place.delete(path)
     return len(old)
 

@@ -162,9 +162,8 @@ def document(kind: type) -> None:
     text, lines = inspect.cleandoc(kind.__doc__ or ""), ["Parameters", "-" * 10]
     if "\n".join(lines) in text:
         return
-    for name, declared in options_of(kind).items():
-        lines += [f"{name} : {declared.expected}, default {declared.default!r}"]
-        lines += [f"    {declared.help}"]
+    for name, item in options_of(kind).items():
+        lines += [f"{name} : {item.expected}, default {item.default!r}", f"    {item.help}"]
     summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text, maxsplit=1)
     kind.__doc__ = "\n\n".join([summary, "\n".join(lines), *sections]) + "\n"
 

@@ -45,7 +45,6 @@ class Plan:
             "trials": self.trials,
             "seed": str(self.seed),
             "cube": self.cube_digest,
-            "stream_version": STREAM_VERSION,
         }
 
     @property

@@ -45,14 +45,13 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         "design": Preset(FIVE_EIGHTY | {"min_diff": 0.15}),
     },
 }
-"""Paper -> analysis -> settings."""
 
 
 def preset_of(paper: str, analysis: str) -> Preset:
     """Return the settings of an analysis in a paper, or BadPlan where there are none."""
     presets = PRESETS.get(paper, {})
     if analysis not in presets:
-        known = ", ".join(presets or PRESETS)
-        text = f"{option('preset')}: no {paper} {analysis}; there is {known}"
+        there = ", ".join(presets or PRESETS)
+        text = f"{option('preset')}: no {paper} {analysis}; there is {there}"
         raise BadPlan(text, option="preset")
     return presets[analysis]

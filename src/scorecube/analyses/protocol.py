@@ -58,9 +58,7 @@ class Totals(dict[str, Array]):
     left_out: Those without each group of units, in the order of `Table.tables_left_out`.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], left_out: list[Arrays]) -> None:
-        super().__init__(arrays)
-        self.left_out = left_out
+    left_out: list[Arrays]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +132,8 @@ def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[s
 
 def totals_of(analysis: Analysis, table: Any, combined: Arrays) -> Totals:
     """Return the combined parts of all blocks as `Analysis.result` takes them."""
-    totals = Totals({}, [{} for _ in (table.tables_left_out if analysis.jackknife else ())])
+    totals = Totals()
+    totals.left_out = [{} for _ in (table.tables_left_out if analysis.jackknife else ())]
     for key, array in combined.items():
         name, _, group = key.partition(LEFT_OUT)
         (totals.left_out[int(group)] if group else totals)[name] = array

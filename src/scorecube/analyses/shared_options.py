@@ -43,6 +43,5 @@ class SharedOptions:
 
 
 SHARED = options_of(SharedOptions)
-"""Name -> declaration."""
 SELECTION = ("metrics", "gains", "runs", "topics", "top_runs", "by", "missing", "bags")
 """Options that select a part of a collection."""

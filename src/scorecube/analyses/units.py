@@ -68,7 +68,6 @@ def units_of(
             topics, groups_of = counted(len(here), "topic"), counted(n_units, "group")
             notes.append(f"{where}{topics} in {groups_of}, which are drawn as units.")
         if in_bags and bags != "none" and n_units > MOST_TOPICS:
-            bags = int(bags)
             notes.append(
                 f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as "
                 "units, and counted as wins, ties and losses; means are of all topics."

@@ -31,7 +31,6 @@ SELECTION = {key: SHARED[key] for key in ("collection", "metrics", "gains", "run
 }
 """Shared options that select scores of a study; one run has a variance, too."""
 
-
 ALPHA = "Significance level; 1 - confidence level of intervals."
 BETA = "Probability of a type II error; power is 1 - beta."
 FLOATS: Any = float | tuple[float, ...] | None

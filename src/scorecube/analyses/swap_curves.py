@@ -122,20 +122,23 @@ def shares(curve: Curve, left_out: list[Curve], chosen: IntArray) -> dict[str, A
     """Return the shares of comparisons with the required difference, and how far from the best."""
     share = np.where(chosen < 0, np.nan, share_beyond(curve.counts, chosen))
     low, high = jackknife.limits(curve.share, [part.share for part in left_out], "logit")
-    best = np.argmax(np.nan_to_num(curve.share, nan=-1.0), axis=0)[np.newaxis]
-    behind, *others = (
+    none, at_least = np.isnan(share).all(axis=0), np.nan_to_num(share)
+    behind = np.where(none, np.nan, at_least.max(axis=0) - at_least)
+    best = at_least.argmax(axis=0)[np.newaxis]
+    smooth, *others = (
         np.take_along_axis(part.share, best, axis=0) - part.share for part in (curve, *left_out)
     )
     n_pairs = max(1, math.comb(len(share), 2))  # for all together (Bonferroni)
-    behind_low, behind_high = jackknife.limits(behind, others, "plain", 1 - ALPHA / n_pairs)
-    none, at_least = np.isnan(share).all(axis=0), np.nan_to_num(share)
+    ends = jackknife.limits(smooth, others, "plain", 1 - ALPHA / n_pairs)
+    places = np.arange(len(share)).reshape(-1, *[1] * (share.ndim - 1))
+    behind_low, behind_high = np.where(places == best, np.nan, ends)  # it is not behind itself
     return {
         "share": share,
         "share_low": np.minimum(low, share),
         "share_high": np.maximum(high, share),
-        "share_behind": np.where(none, np.nan, at_least.max(axis=0) - at_least),
-        "share_behind_low": behind_low,
-        "share_behind_high": behind_high,
+        "share_behind": behind,
+        "share_behind_low": np.minimum(behind_low, behind),
+        "share_behind_high": np.maximum(behind_high, behind),
     }
 
 

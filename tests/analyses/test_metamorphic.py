@@ -64,11 +64,7 @@ SCALED = ("mean_difference", *WIDTHS)
 VARIANCES = ("component",)
 RELIABILITY = (
     *VARIANCES,
-    *(
-        f"{name}{end}"
-        for name in ("ratio", "value", "topics", "curve")
-        for end in ("", "_low", "_high")
-    ),
+    *(f"{name}{end}" for name in ("value", "topics", "curve") for end in ("", "_low", "_high")),
 )
 """Sums of squares, and what follows from them: equal up to rounding."""
 JUDGED = ("corrected", "corrected_low", "corrected_high")
@@ -122,7 +118,7 @@ RELATIONS: dict[str, Relation] = {
     "topics in the opposite order": Relation(
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "ratio", "value", "topics", "curve"), close=RELIABILITY),
+            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "value", "topics", "curve"), close=RELIABILITY),
             paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES]),
         ),

@@ -29,8 +29,6 @@ VARIABLES = read_variables("""
     [metric gain source]
     component | estimate | 1 .5f | variance of a source; 0 for a negative estimate
     [metric gain coefficient]
-    ratio | estimate | 1 | variance of systems over the error variance of one topic
-    ratio | limits:ratio | 1 | limit of the ratio of variances
     value | estimate | 1 | reliability coefficient
     value | limits:value | 1 | limit of the reliability coefficient
     [metric gain coefficient target]
@@ -70,9 +68,7 @@ class Reliability(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        table = make_table(cube, bags=False)
-        check_pairs(table, self.name)
-        return table
+        return check_pairs(make_table(cube, bags=False), self.name)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         variances, n_topics = of_scores(table, components), table.sizes.size
@@ -83,7 +79,6 @@ class Reliability(Analysis):
         # The larger the ratio, the fewer the topics.
         ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
         for end, of, of_topics in ends:
-            values[f"ratio{end}"] = of
             values[f"value{end}"] = coefficient(of, n_topics)
             values[f"curve{end}"] = coefficient(of[..., np.newaxis], points)
             topics = np.stack([topics_for(of_topics, target) for target in self.target], axis=-1)

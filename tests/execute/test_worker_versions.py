@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import ClusterFailed
-from scorecube.execute.executor import Executor, check_versions, own_versions
+from scorecube.execute.executor import Executor, checked, own_versions
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import open_study, plan_in_study
 from tests.cluster.lab import bare_scheduler, open_client, started, wait_until
@@ -26,15 +27,15 @@ TRIALS, BLOCK = 4000, 50
 
 
 @pytest.mark.parametrize("name", ["python", "scorecube", "numpy", "numba", "source"])
-def test_another_version_is_named(name: str) -> None:
-    here = own_versions()
-    check_versions("tcp://10.0.0.7:1", dict(here), here)
-    for there, word in (({**here, name: "0.0.7"}, "0.0.7"), ({}, "none")):
-        with pytest.raises(ClusterFailed) as caught:
-            check_versions("tcp://10.0.0.7:1", there, here)
-        message = str(caught.value)
-        assert message.startswith("the worker at tcp://10.0.0.7:1 has other versions than this")
-        assert f"{name} {word} (here {here[name]})" in message
+def test_another_version_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, worker = own_versions(), SimpleNamespace(address="tcp://10.0.0.7:1")
+    monkeypatch.setattr("distributed.get_worker", lambda: worker)
+    assert checked(7, str, dict(here)) == "7"
+    with pytest.raises(ClusterFailed) as caught:
+        checked(7, str, {**here, name: "0.0.7"})
+    message = str(caught.value)
+    assert message.startswith("the worker at tcp://10.0.0.7:1 has other versions than this")
+    assert f"{name} {here[name]} (here 0.0.7)" in message
 
 
 @pytest.fixture

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's pages, which know no certificates."""
-CLOSE_SECONDS = 2.0
-"""Longest wait for a running scheduler to say goodbye; it may be frozen."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
 LOGGER = logging.getLogger("scorecube")
 
@@ -165,7 +163,12 @@ def _connected(address: str, stack: ExitStack) -> Client:
         _refuse_open_port(address, server.scheme == "tls" or _is_loopback(server.hostname or ""))
         security = Security(require_encryption=server.scheme == "tls")
         client = Client(address, security=security, set_as_default=False)
-        stack.callback(_close, client)
+
+        @stack.callback
+        def close() -> None:
+            with suppress(TimeoutError):  # a frozen scheduler does not say goodbye
+                client.close(timeout=2.0)
+
         scheduler: Any = client.scheduler
         there = client.sync(scheduler.versions)["packages"]["distributed"]
         if there != here:
@@ -179,11 +182,6 @@ def _connected(address: str, stack: ExitStack) -> Client:
             f"{here}, and a tls:// address the certificates of dask's setting distributed.comm.tls"
         ) from None
     return client
-
-
-def _close(client: Client) -> None:
-    with suppress(TimeoutError):
-        client.close(timeout=CLOSE_SECONDS)
 
 
 def _is_loopback(host: str) -> bool:
@@ -209,9 +207,6 @@ def _refuse_open_port(what: str, is_protected: bool) -> None:
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Start processes that Ctrl-C of a terminal does not reach: this one ends them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     resource_tracker.ensure_running()  # its start unblocks signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -18,7 +18,6 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from scorecube.errors import ClusterFailed
 
@@ -147,20 +146,27 @@ def _submit(
     """Submit a task for each item; workers fetch the function once, as the result of a task."""
     import dask
 
-    run = f"{name}-{uuid4().hex[:8]}"
-    keys = [(run, str(position)) for position in range(len(items))]
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        shared = client.submit(_identity, function, pure=False, retries=RETRIES)
-        return client.map(
-            checked, items, key=keys, function=shared, versions=own_versions(), retries=RETRIES
-        )
+        shared = client.submit(lambda: function, pure=False, retries=RETRIES)
+        facts: dict[str, Any] = {"function": shared, "versions": own_versions()}
+        return client.map(checked, items, key=name, pure=False, retries=RETRIES, **facts)
 
 
-def checked(item: Any, function: Callable[[Any], Any], versions: dict[str, str]) -> Any:
-    """Return what this worker computes; ClusterFailed if its programs are not the driver's."""
+def checked(item: Any, function: Callable[[Any], Any], versions: Mapping[str, str]) -> Any:
+    """Return what this worker computes; ClusterFailed if its programs may compute other bits."""
     from distributed import get_worker
 
-    check_versions(get_worker().address, own_versions(), versions)
+    here = own_versions()
+    different = [
+        f"{name} {here[name]} (here {version})"
+        for name, version in versions.items()
+        if here[name] != version
+    ]
+    if different:
+        raise ClusterFailed(
+            f"the worker at {get_worker().address} has other versions than this program: "
+            f"{', '.join(different)}. Start it in the same environment. {RESUME}"
+        )
     return function(item)
 
 
@@ -206,10 +212,6 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
     raise ClusterFailed(f"{message}. {RESUME}") from None
 
 
-def _identity(data: Any) -> Any:
-    return data
-
-
 @cache
 def own_versions() -> dict[str, str]:
     """Return the versions of this process: of packages, and a digest of the code of results."""
@@ -222,17 +224,3 @@ def own_versions() -> dict[str, str]:
         **{name: version(name) for name in PACKAGES},
         "source": digest.hexdigest()[:12],
     }
-
-
-def check_versions(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Refuse a worker of other versions, which may compute other bits (ClusterFailed)."""
-    different = [
-        f"{name} {there.get(name, 'none')} (here {version})"
-        for name, version in here.items()
-        if there.get(name) != version
-    ]
-    if different:
-        raise ClusterFailed(
-            f"the worker at {worker} has other versions than this program: "
-            f"{', '.join(different)}. Start it in the same environment. {RESUME}"
-        )

@@ -37,6 +37,8 @@ from scorecube.execute.executor import (
 from scorecube.storage import BlockStore, gaps
 
 Interval = tuple[int, int]
+blas_controller = cache(ThreadpoolController)
+"""The controller of the loaded libraries, whose search takes milliseconds."""
 OWN_GROUPS, CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 LOGGER = logging.getLogger("scorecube")
 BLOCK_SECONDS = 0.5
@@ -121,10 +123,8 @@ class Combined:
             if isinstance(part, Concat):
                 place = np.concatenate([np.arange(*interval) for interval in block.intervals])
                 total[..., place] = part.array
-            elif isinstance(part, Sum):
-                total += part.array
             else:
-                np.maximum(total, part.array, out=total)
+                (np.add if isinstance(part, Sum) else np.maximum)(total, part.array, out=total)
 
 
 def arrays_of(block: Block) -> Arrays:
@@ -173,15 +173,15 @@ def run(
     if combined.done and block_units is None:  # as long as those that are recorded
         block_units = max(stop - start for start, stop in combined.done)
     # Blocks that run in parallel already use all cores.
-    with _controller().limit(limits=1, user_api="blas"):
+    with blas_controller().limit(limits=1, user_api="blas"):
         if block_units is None and combined.n_left:
             fixed, unit = time_first_blocks(compute, combined)
-            if fixed + unit * combined.n_left <= INLINE_SECONDS:
-                for interval in combined.gaps():  # short work is faster to repeat than to record
-                    combined.add(compute(interval))
-                    combined.note(interval)
             block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
-            block_units = blocks.length(block_units) if blocks and combined.n_left else block_units
+            if fixed + unit * combined.n_left <= INLINE_SECONDS:
+                # Short work is faster to repeat than to record.
+                executor, blocks, block_units = CALLING_THREAD, None, None
+            elif blocks is not None and combined.n_left:
+                block_units = blocks.length(block_units)
         if pending := combined.gaps(block_units):
             _compute(compute, combined, pending, executor, blocks)
     totals = totals_of(plan.analysis, plan.table, combined.arrays)
@@ -229,24 +229,23 @@ def _compute(
 ) -> None:
     """Compute blocks; they are recorded where they are computed, if that process sees the study."""
     client, name, is_visible = executor.client, compute.analysis.name, True
-    recording = replace(compute, blocks=blocks)
     if client is not None and blocks is not None:
         with on_cluster(client):
             is_visible = client.submit(blocks.sight, pure=False).result() == blocks.sight()
         if not is_visible:
             LOGGER.warning("workers do not see the study: this process records their blocks")
+    there = replace(compute, blocks=blocks if is_visible else None)
     if client is not None and is_visible:
         # Workers combine the blocks: the totals alone come here.
-        combined.add(reduce_items(client, recording, pending, combine, combined.note, name=name))
+        combined.add(reduce_items(client, there, pending, combine, combined.note, name=name))
         return
 
     def on_block(position: int, block: Block) -> None:
         combined.add(block)
-        if client is not None and blocks is not None:
+        if blocks is not None and not is_visible:
             blocks.record(*pending[position], arrays_of(block))
         combined.note(pending[position])
 
-    there = recording if client is None else compute
     run_items(client, there, pending, on_block, workers=executor.workers, name=name)
 
 
@@ -275,9 +274,3 @@ def _memory_limits() -> Iterator[int]:
         for above in (group, *group.parents):
             with suppress(OSError, ValueError):
                 yield int((CONTROL_GROUPS / file.format(above)).read_text())
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the controller of the loaded libraries, whose search takes milliseconds."""
-    return ThreadpoolController()

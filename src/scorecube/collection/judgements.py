@@ -9,80 +9,13 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadInput
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 Int32Array = np.ndarray[Any, np.dtype[np.int32]]
-
-
-class Texts(Sequence[bytes]):
-    """Many short texts, such as ids of documents, as parts of one.
-
-    whole: The text, with at least `SPARE` zero bytes behind it.
-    starts, stops: int64 (text,): first byte of each, and the byte behind its last.
-    """
-
-    def __init__(self, whole: bytes, starts: IntArray, stops: IntArray) -> None:
-        self.whole, self.starts, self.stops = whole, starts, stops
-
-    @classmethod
-    def of(cls, texts: Sequence[bytes]) -> Texts:
-        """Return texts as parts of one."""
-        if isinstance(texts, Texts):
-            return texts
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        stops = np.cumsum(lengths)
-        return cls(b"".join([*texts, bytes(SPARE)]), stops - lengths, stops)
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice | np.ndarray):
-            part = Texts(self.whole, self.starts[at], self.stops[at])
-            if "hashes" in self.__dict__:
-                part.hashes = self.hashes[at]
-            return part
-        return self.whole[self.starts[at] : self.stops[at]]
-
-    def words(self, number: int) -> Any:
-        """Return eight bytes of each text from byte 8 `number` on, as one integer.
-
-        Zeros behind its end: uint64 (text,).
-        """
-        every = np.ndarray(len(self.whole) - 7, "<u8", self.whole, strides=(1,))
-        left = np.clip(self.stops - self.starts - 8 * number, 0, 8)
-        return every[np.where(left > 0, self.starts + 8 * number, 0)] & FIRST_BYTES[left]
-
-    @cached_property
-    def hashes(self) -> Any:
-        """Hash of each text: uint64 (text,); equal texts have equal hashes."""
-        lengths = self.stops - self.starts
-        values = lengths.astype(np.uint64) * FACTOR
-        for number in range(-(-min(int(lengths.max(initial=0)), LONG) // 8)):
-            mixed = (values ^ self.words(number)) * FACTOR
-            values = np.where(lengths > 8 * number, mixed ^ (mixed >> np.uint64(29)), values)
-        return values
-
-    def equal(self, other: Texts) -> Any:
-        """Return whether texts are equal to others, or each to one other: bool (text,)."""
-        lengths = self.stops - self.starts
-        same = lengths == other.stops - other.starts
-        for number in range(-(-min(int(lengths.max(initial=0)), LONG) // 8)):
-            same &= self.words(number) == other.words(number)
-        for k in np.flatnonzero(same & (lengths > LONG)).tolist():
-            same[k] = self[k] == other[k if len(other) > 1 else 0]
-        return same
-
-
-SPARE = 16
-LONG = 64
-"""Bytes of a text that are hashed, and compared at once."""
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
-FIRST_BYTES = np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64)
-"""Masks of the first 0, 1, ..., 8 bytes of a word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +25,7 @@ class RunLines:
     name, path: Name of the run, and its file or what messages name.
     topics: Topic ids in order of first appearance.
     topic_of: int32 (line,): index of the line's topic in `topics`.
-    documents: Ids of the documents of lines.
+    documents: Ids of the documents of lines as bytes: (line,).
     scores: float64 (line,).
     ranks: float64 (line,); empty if not read.
     numbers: Line numbers in the file, from 1.
@@ -102,7 +35,7 @@ class RunLines:
     path: str
     topics: Sequence[str]
     topic_of: Int32Array
-    documents: Texts
+    documents: np.ndarray[Any, np.dtype[Any]]
     scores: np.ndarray[Any, np.dtype[np.float64]]
     ranks: np.ndarray[Any, np.dtype[np.float64]]
     numbers: Sequence[int]
@@ -130,7 +63,7 @@ class Qrels:
     path: str
     topics: Sequence[str]
     topic_of: Int32Array
-    documents: Sequence[bytes]
+    documents: Sequence[bytes] | np.ndarray[Any, np.dtype[Any]]
     levels: np.ndarray[Any, np.dtype[np.int16]]
     numbers: Sequence[int]
     classes: Int32Array | None = None
@@ -153,39 +86,12 @@ class Qrels:
             ids[topic].append(document)
         tables = [{document: k for k, document in enumerate(sorted(part))} for part in ids]
         if sum(map(len, tables)) < len(self.documents):
-            self._refuse_repeated()
+            lines = pd.DataFrame({"topic": self.topic_of, "document": self.documents})
+            line = int(lines.duplicated().argmax())
+            text, topic = self.documents[line].decode("utf-8", "replace"), self.topic_of[line]
+            problem = f"document {text!r} is judged twice in topic {self.topics[topic]}"
+            raise BadInput(problem, self.path, int(self.numbers[line]))
         return tables
-
-    def _refuse_repeated(self) -> None:
-        seen = set()
-        for line, row in enumerate(zip(self.topic_of.tolist(), self.documents, strict=True)):
-            if row in seen:
-                document, topic = row[1].decode("utf-8", "replace"), self.topics[row[0]]
-                problem = f"document {document!r} is judged twice in topic {topic}"
-                raise BadInput(problem, self.path, int(self.numbers[line]))
-            seen.add(row)
-
-    @cached_property
-    def _tables(self) -> list[tuple[Any, Texts, IntArray]]:
-        """Sorted hashes of the documents of each topic, the documents, and their numbers."""
-        tables = []
-        for numbers in self.document_numbers:
-            texts = Texts.of(list(numbers))
-            order = np.argsort(texts.hashes, kind="stable")
-            tables.append((texts.hashes[order], texts[order], order))
-        return tables
-
-    def look_up(self, topic: int, documents: Texts) -> Int32Array:
-        """Return the numbers of documents in a topic, int32 (document,); -1 if not judged."""
-        hashes, judged, numbers = self._tables[topic]
-        places = np.minimum(np.searchsorted(hashes, documents.hashes), len(hashes) - 1)
-        found = np.full(len(documents), -1, np.int32)
-        hits = np.flatnonzero(hashes[places] == documents.hashes)
-        same = documents[hits].equal(judged[places[hits]])
-        found[hits[same]] = numbers[places[hits[same]]]
-        for k in hits[~same].tolist():  # another document of the same hash
-            found[k] = self.document_numbers[topic].get(documents[k], -1)
-        return found
 
     @cached_property
     def document_of(self) -> Int32Array:

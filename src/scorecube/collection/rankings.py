@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -74,19 +75,19 @@ def judge(
         keys = -run.ranks if rule is Order.RANK else run.scores.astype(np.float32)
     rows = [(run.lines_of[k], qrels.number_of.get(topic)) for k, topic in enumerate(run.topics)]
     judged = [(lines, row) for lines, row in rows if row is not None]
-    run.documents.hashes  # noqa: B018 - of all lines at once
     longest = min(depth or NO_LIMIT, max((len(lines) for lines, _ in judged), default=0))
     _refuse_large(run, longest, len(qrels.topics))
     numbers = np.full((len(qrels.topics), longest), -1, np.int32)
     lengths = np.zeros(len(qrels.topics), np.int32)
     for lines, row in judged:
-        texts = run.documents[lines]
-        hashes = np.sort(texts.hashes)
-        if (hashes[1:] == hashes[:-1]).any():
-            _refuse_repeated(run, lines)
-        ranked = _ranked(keys[lines], texts, rule)[:longest]
+        ids = run.documents[lines].tolist()
+        if len({*ids}) < len(ids):
+            _refuse_repeated(run, lines, ids)
+        number_of = qrels.document_numbers[row]
+        judged_as = np.array([number_of.get(document, -1) for document in ids], np.int32)
+        ranked = _ranked(keys[lines], ids, rule)[:longest]
         lengths[row] = len(ranked)
-        numbers[row, : len(ranked)] = qrels.look_up(row, texts)[ranked]
+        numbers[row, : len(ranked)] = judged_as[ranked]
     # Number -1 is the last column, that of documents that are not judged.
     levels = qrels.level_of_document[np.arange(len(qrels.topics))[:, np.newaxis], numbers]
     if qrels.classes is not None:
@@ -97,29 +98,21 @@ def judge(
 
 def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
     """Return the places of the documents of a topic in rank order, largest keys first."""
+    places = np.arange(len(ids))
     if rule is Order.FILE:
-        return np.arange(len(ids))
-    order = np.argsort(-keys, kind="stable")
-    if rule not in (Order.SCORE, Order.SCORE_DOCNO_ASC):
-        return order
-    ranked = keys[order]
-    tied = np.concatenate([[False], ranked[1:] == ranked[:-1], [False]])
-    starts, stops = np.flatnonzero(~tied[:-1] & tied[1:]), np.flatnonzero(tied[:-1] & ~tied[1:])
-    for start, stop in zip(starts.tolist(), (stops + 1).tolist(), strict=True):
-        part = order[start:stop].tolist()
-        order[start:stop] = sorted(part, key=ids.__getitem__, reverse=rule is Order.SCORE)
-    return order
+        return places
+    by_id = rule in (Order.SCORE, Order.SCORE_DOCNO_ASC)
+    if by_id and len(np.unique(keys)) < len(keys):
+        places = np.array(sorted(places.tolist(), key=ids.__getitem__, reverse=rule is Order.SCORE))
+    return places[np.argsort(-keys[places], kind="stable")]
 
 
-def _refuse_repeated(run: RunLines, lines: IntArray) -> None:
+def _refuse_repeated(run: RunLines, lines: IntArray, ids: Sequence[bytes]) -> None:
     """Refuse a document that stands twice in the lines of a topic."""
-    seen: set[bytes] = set()
-    for line in lines.tolist():
-        if (document := run.documents[line]) in seen:
-            text, topic = document.decode("utf-8", "replace"), run.topics[run.topic_of[line]]
-            problem = f"document {text!r} stands twice in topic {topic}"
-            raise BadInput(problem, run.path, int(run.numbers[line]))
-        seen.add(document)
+    line = lines[int(pd.Series(ids).duplicated().argmax())]
+    text, topic = run.documents[line].decode("utf-8", "replace"), run.topics[run.topic_of[line]]
+    problem = f"document {text!r} stands twice in topic {topic}"
+    raise BadInput(problem, run.path, int(run.numbers[line]))
 
 
 def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -194,8 +194,8 @@ def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
     return [str(label) for label in (dataset[dim] if variable is None else variable).values]
 
 
-def label_array(labels: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    """Return labels as an array of string objects."""
+def label_array(labels: Iterable[Any]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """Return labels as an array of objects."""
     listed = list(labels)
     result = np.empty(len(listed), dtype=object)
     result[:] = listed

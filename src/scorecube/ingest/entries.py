@@ -10,16 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.judgements import LONG, SPARE, Texts
+from scorecube.collection.schema import label_array
 from scorecube.errors import BadInput, counted, kind_of
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
 from scorecube.ingest.tables import LINE, label_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Words = np.ndarray[Any, np.dtype[Any]]
+"""Fields as bytes, or as objects where some are long."""
 NEWLINE = 10
 COMMENT = list(b"#<")
 """First bytes of lines that may be comments."""
+LONGEST = 512
+"""Bytes of a field of files that are read at once."""
 IS_BLANK = np.zeros(256, bool)
 IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
@@ -42,10 +46,10 @@ class Kind(NamedTuple):
 class Entries(NamedTuple):
     """Columns of a run, or of judgements; ranks are empty where there are none."""
 
-    topics: Sequence[bytes]
-    documents: Sequence[bytes]
-    values: Sequence[Any]
-    ranks: Sequence[Any]
+    topics: Sequence[bytes] | Words
+    documents: Sequence[bytes] | Words
+    values: Sequence[Any] | Words
+    ranks: Sequence[Any] | Words
     lines: Sequence[int]
 
 
@@ -131,7 +135,7 @@ def field_lines(content: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 def read_columns(
     content: bytes, what: str, line: str, path: PathLike
-) -> tuple[list[Texts], Sequence[int]]:
+) -> tuple[list[Words], Sequence[int]]:
     """Return the fields of lines by column, and the numbers of the lines.
 
     what, line: Kind of file, and the fields of a line, for messages about others (BadInput).
@@ -146,51 +150,68 @@ def read_columns(
             raise BadInput(f"{found}; a line of a {what} file has {width}: {line}", path, number)
     if not rows:
         raise BadInput(f"no line of a {what} file; expected {line}", path)
-    columns = [Texts.of(texts) for texts in zip(*(fields for _, fields in rows), strict=True)]
+    columns = list(map(label_array, zip(*(fields for _, fields in rows), strict=True)))
     return columns, [number for number, _ in rows]
 
 
-def _split_lines(content: bytes, width: int) -> list[Texts]:
+def _split_lines(content: bytes, width: int) -> list[Words]:
     """Return the fields of lines by column; none unless all lines have as many, and no comment."""
     text = np.frombuffer(content, np.uint8)
     edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
     starts, stops = edges[0::2], edges[1::2]
     lines = np.flatnonzero(text == NEWLINE)
     n_lines, rest = divmod(len(starts), width)
-    if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1):
+    if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1) or b"\0" in content:
         return []
-    starts, stops = starts.reshape(n_lines, width), stops.reshape(n_lines, width)
+    starts, lengths = (of.reshape(n_lines, width) for of in (starts, stops - starts))
     first, last = (np.searchsorted(lines, starts[:, k]) for k in (0, -1))
     is_comment = np.isin(text[starts[:, 0]], COMMENT)
     if (first != np.arange(n_lines)).any() or (last != first).any() or is_comment.any():
         return []
-    whole = content + bytes(SPARE)
-    return [Texts(whole, starts[:, k].copy(), stops[:, k].copy()) for k in range(width)]
+    longest = lengths.max(axis=0)
+    if longest.max() > LONGEST:
+        return []
+    whole = content + bytes(LONGEST)
+    return [_cut(whole, starts[:, k], lengths[:, k], int(longest[k])) for k in range(width)]
+
+
+def _cut(whole: bytes, starts: Words, lengths: Words, longest: int) -> Words:
+    """Return parts of a text, with zeros behind those that are not the longest."""
+    every = np.ndarray(len(whole) - longest + 1, f"S{longest}", whole, strides=(1,))
+    parts = every[starts]
+    parts.view(np.uint8).reshape(-1, longest)[np.arange(longest) >= lengths[:, np.newaxis]] = 0
+    return parts
+
+
+def as_words(fields: Sequence[bytes] | Words) -> Words:
+    """Return fields as an array."""
+    return fields if isinstance(fields, np.ndarray) else label_array(fields)
 
 
 def numbered_topics(
-    topics: Sequence[bytes], path: PathLike, numbers: Sequence[int]
+    topics: Sequence[bytes] | Words, path: PathLike, numbers: Sequence[int]
 ) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int32]]]:
     """Return topics in order of first appearance, and the index of each line's topic."""
-    texts = Texts.of(topics)
-    is_start = np.append(True, ~texts[1:].equal(texts[:-1]))[: len(texts)]
-    starts = np.flatnonzero(is_start).tolist()
-    first: dict[bytes, int] = {}
-    of = [first.setdefault(texts[k], k) for k in starts]
-    labels = [label_text(topic, "topic", path, numbers[k]) for topic, k in first.items()]
-    _, places = np.unique(of, return_inverse=True)
-    return labels, places.astype(np.int32)[np.cumsum(is_start) - 1]
+    words = as_words(topics)
+    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1])[: len(words)])
+    places, different = pd.factorize(words[starts].astype(object))
+    first = starts[np.unique(places, return_index=True)[1]]
+    labels = [
+        label_text(topic, "topic", path, numbers[line])
+        for topic, line in zip(different, first.tolist(), strict=True)
+    ]
+    return labels, np.repeat(places.astype(np.int32), np.diff(starts, append=len(words)))
 
 
-def numbers_in(values: Sequence[Any], what: str, path: PathLike, numbers: Sequence[int]) -> Floats:
+def numbers_in(
+    values: Sequence[Any] | Words, what: str, path: PathLike, numbers: Sequence[int]
+) -> Floats:
     """Return numbers as trec_eval reads them (BadInput for others, NaN, and infinite ranks)."""
-    longest = int((values.stops - values.starts).max()) if isinstance(values, Texts) else LONG + 1
-    if isinstance(values, Texts) and longest <= LONG:
-        texts = np.stack([values.words(k) for k in range(-(-longest // 8))], axis=1).view(np.uint8)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
         with suppress(ValueError):
-            floats = texts.view(f"S{texts.shape[1]}").ravel().astype(np.float64)
+            floats = values.astype(np.float64)
             # Python reads 1_0, and trec_eval does not.
-            if np.isfinite(floats).all() and not (texts == ord("_")).any():
+            if np.isfinite(floats).all() and not (values.view(np.uint8) == ord("_")).any():
                 return floats
     result = [number_in(value) for value in values]
     for value, number, line in zip(values, result, numbers, strict=True):

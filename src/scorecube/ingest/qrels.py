@@ -76,10 +76,10 @@ def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
         graded = len(first) == 4 and shown(first[1]) in GRADES and first[3] in (b"0", b"1")
         line = NTCIR if len(first) == 3 else NTCIR_GRADES if graded else TREC
     columns, numbers = read_columns(content, "qrels", line, path)
-    topics, documents, levels = (list(columns[k]) for k in (0, *FIELDS[line]))
+    topics, documents, levels = (columns[k].tolist() for k in (0, *FIELDS[line]))
     entries = Entries(topics, documents, levels, (), numbers)
     qrels = _qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)
-    return _with_classes(qrels, columns[1]) if line == CLASSES else qrels
+    return _with_classes(qrels, columns[1].tolist()) if line == CLASSES else qrels
 
 
 def _with_classes(qrels: Qrels, labels: Sequence[bytes]) -> Qrels:

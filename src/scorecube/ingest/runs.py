@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.judgements import Qrels, RunLines, Texts
+from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, judge
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.entries import (
     RUN,
     Entries,
+    as_words,
     entries_of,
     field_lines,
     label_text,
@@ -41,7 +42,7 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
     topics, _, documents, ranks, scores, tags = columns
     if run_name == "tag":
         name = label_text(tags[0], "run tag", path, numbers[0])
-        if (others := np.flatnonzero(~tags.equal(tags[:1]))).size:
+        if (others := np.flatnonzero(tags != tags[0])).size:
             change = f"the run tag changes from {name!r} to {shown(tags[others[0]])!r}"
             by_file = f"name runs by file ({option('run_name', 'file')})"
             raise BadInput(f"{change}: divide the file, or {by_file}", path, numbers[others[0]])
@@ -60,7 +61,7 @@ def _run_lines(name: str, path: PathLike, entries: Entries) -> RunLines:
         str(path),
         labels,
         topic_of,
-        Texts.of(documents),
+        as_words(documents),
         numbers_in(scores, "score", path, numbers),
         numbers_in(ranks, "rank", path, numbers[: len(ranks)]),
         numbers,

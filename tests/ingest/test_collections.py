@@ -57,7 +57,8 @@ def imported(scorecube: Cli, data: Path, study: Path, case: Case) -> Any:
     words = [str(data / folder / word) if word.endswith(".csv") else word for word in options]
     outcome = scorecube("import", study, "--name", "x", *files, *words).succeeded()
     assert (
-        f"x: {n_runs} runs x {n_topics:,} topics, {counted(len(metrics), 'metric')}" in outcome.stderr
+        f"x: {n_runs} runs x {n_topics:,} topics, {counted(len(metrics), 'metric')}"
+        in outcome.stderr
     )
     n_scores = len(metrics) * n_runs * n_topics
     assert (f"{missing} of {n_scores} scores are missing" in outcome.stderr) == bool(missing)

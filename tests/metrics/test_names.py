@@ -159,10 +159,10 @@ def test_gain_setting(text: str, n_levels: int, expected: list[float]) -> None:
     [
         *[(text, "lower level a larger gain") for text in ("0:1:1", "1:2:3", "3:1:2")],
         *[(text, "not 'auto' or numbers") for text in ("", "3:x:1", "3;2;1", "3::1", "AUTO")],
-        *[(f"3:{bad}:1", "finite and not negative") for bad in (-1.0, math.inf, math.nan)],
+        *[(f"3:{bad}:1", "gains are 0, or between") for bad in (-1.0, math.inf, math.nan)],
         ("3:2", "has 2 values, but the collection has 3 relevant levels"),
         ("3:2:1:0", "has 4 values, but the collection has 3 relevant levels"),
-        ("0:0:0", "all gains are 0"),
+        ("0:0:0", "not all are 0"),
         ("1e10:1:1", "scale them"),
     ],
 )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadInput
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 Int32Array = np.ndarray[Any, np.dtype[np.int32]]
+
+
+def first_repeated(items: Iterable[Any]) -> int:
+    """Return the place of the first item that stands there a second time."""
+    first: dict[Any, int] = {}
+    return next(place for place, item in enumerate(items) if first.setdefault(item, place) != place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +91,7 @@ class Qrels:
             ids[topic].append(document)
         tables = [{document: k for k, document in enumerate(sorted(part))} for part in ids]
         if sum(map(len, tables)) < len(self.documents):
-            lines = pd.DataFrame({"topic": self.topic_of, "document": self.documents})
-            line = int(lines.duplicated().argmax())
+            line = first_repeated(zip(self.topic_of.tolist(), self.documents, strict=True))
             text, topic = self.documents[line].decode("utf-8", "replace"), self.topic_of[line]
             problem = f"document {text!r} is judged twice in topic {self.topics[topic]}"
             raise BadInput(problem, self.path, int(self.numbers[line]))

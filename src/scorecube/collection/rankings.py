@@ -11,12 +11,11 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.judgements import IntArray, Qrels, RunLines
+from scorecube.collection.judgements import IntArray, Qrels, RunLines, first_repeated
 from scorecube.collection.teams import listed, teams_of
 from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
 
@@ -109,7 +108,7 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
 
 def _refuse_repeated(run: RunLines, lines: IntArray, ids: Sequence[bytes]) -> None:
     """Refuse a document that stands twice in the lines of a topic."""
-    line = lines[int(pd.Series(ids).duplicated().argmax())]
+    line = lines[first_repeated(ids)]
     text, topic = run.documents[line].decode("utf-8", "replace"), run.topics[run.topic_of[line]]
     problem = f"document {text!r} stands twice in topic {topic}"
     raise BadInput(problem, run.path, int(run.numbers[line]))

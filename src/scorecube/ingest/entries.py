@@ -16,16 +16,11 @@ from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.roles import DOCUMENTS, ROLES, SCORES, header_word
 from scorecube.ingest.tables import LINE, label_of
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Words = np.ndarray[Any, np.dtype[Any]]
 """Fields as bytes, or as objects where some are long."""
-NEWLINE = 10
-COMMENT = list(b"#<")
-"""First bytes of lines that may be comments."""
 LONGEST = 512
 """Bytes of a field of files that are read at once."""
-IS_BLANK = np.zeros(256, bool)
-IS_BLANK[[9, 10, 11, 12, 13, 32]] = True
+IS_BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 ROLE_OF_TOPICS = ROLES["topic"] - DOCUMENTS
 DOCUMENT_HEADERS = DOCUMENTS | {"docno", "pid", "passageid", "corpusid"}
 
@@ -159,17 +154,16 @@ def _split_lines(content: bytes, width: int) -> list[Words]:
     text = np.frombuffer(content, np.uint8)
     edges = np.flatnonzero(np.diff(IS_BLANK[text], prepend=True, append=True))
     starts, stops = edges[0::2], edges[1::2]
-    lines = np.flatnonzero(text == NEWLINE)
+    lines = np.flatnonzero(text == ord("\n"))
     n_lines, rest = divmod(len(starts), width)
     if rest or not n_lines or len(lines) not in (n_lines, n_lines - 1) or b"\0" in content:
         return []
     starts, lengths = (of.reshape(n_lines, width) for of in (starts, stops - starts))
     first, last = (np.searchsorted(lines, starts[:, k]) for k in (0, -1))
-    is_comment = np.isin(text[starts[:, 0]], COMMENT)
-    if (first != np.arange(n_lines)).any() or (last != first).any() or is_comment.any():
-        return []
+    is_plain = (first == np.arange(n_lines)) & (last == first)
+    is_plain &= ~np.isin(text[starts[:, 0]], list(b"#<"))  # comments
     longest = lengths.max(axis=0)
-    if longest.max() > LONGEST:
+    if not is_plain.all() or longest.max() > LONGEST:
         return []
     whole = content + bytes(LONGEST)
     return [_cut(whole, starts[:, k], lengths[:, k], int(longest[k])) for k in range(width)]
@@ -177,8 +171,7 @@ def _split_lines(content: bytes, width: int) -> list[Words]:
 
 def _cut(whole: bytes, starts: Words, lengths: Words, longest: int) -> Words:
     """Return parts of a text, with zeros behind those that are not the longest."""
-    every = np.ndarray(len(whole) - longest + 1, f"S{longest}", whole, strides=(1,))
-    parts = every[starts]
+    parts = np.ndarray(len(whole) - longest + 1, f"S{longest}", whole, strides=(1,))[starts]
     parts.view(np.uint8).reshape(-1, longest)[np.arange(longest) >= lengths[:, np.newaxis]] = 0
     return parts
 
@@ -205,7 +198,7 @@ def numbered_topics(
 
 def numbers_in(
     values: Sequence[Any] | Words, what: str, path: PathLike, numbers: Sequence[int]
-) -> Floats:
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return numbers as trec_eval reads them (BadInput for others, NaN, and infinite ranks)."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "S":
         with suppress(ValueError):
@@ -216,13 +209,13 @@ def numbers_in(
     result = [number_in(value) for value in values]
     for value, number, line in zip(values, result, numbers, strict=True):
         if number is None or (what == "rank" and math.isinf(number)):
-            raise BadInput(f"{what} {shown(value)!r} is not a number", path, line)
+            raise BadInput(f"{what} {label_of(value)!r} is not a number", path, line)
     return np.array(result, np.float64)
 
 
 def number_in(value: Any) -> float | None:
     """Return the number in a field or an object; None for other content."""
-    text = shown(value) if isinstance(value, bytes | str) else value
+    text = label_of(value) if isinstance(value, bytes | str) else value
     if isinstance(text, str) and (not text.isascii() or "_" in text):
         return None
     try:
@@ -230,11 +223,6 @@ def number_in(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return None if math.isnan(number) else number
-
-
-def shown(value: Any) -> str:
-    """Return a field as text, for messages."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def label_text(label: bytes, what: str, path: PathLike, line: int | None = None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from scorecube.errors import BadInput
-from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.files import bare_name
 from scorecube.ingest.formats import File
 from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tables import is_score
@@ -30,7 +30,6 @@ NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_ha
 AUTOJUDGE = ("run_id", "measure", "topic_id", "value")
 AUTOJUDGE_LINE = re.compile(r"[^\s,]+\s+(?=\S*[A-Za-z])\S+\s+(?!-?\d+\.\d+\s)\S+\s+(\S+)")
 """Run, measure, topic and score; a decimal in third place is a mean, beside its deviation."""
-ROLES = ("collection", "run", "metric", "topic", SCORE)
 EVERY_EVAL_EVER = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
 INSPECT = frozenset({"version", "status", "eval", "plan"})
 LM_EVAL = frozenset({"doc_id", "filter", "metrics"})
@@ -50,16 +49,12 @@ def _reader(rows_of: Callable[[File], Iterable[Row]]) -> Callable[[File, str | N
     return read
 
 
-def task_of(path: PathLike) -> str:
-    """Return the task in the name of a file of lm-evaluation-harness, without its date."""
-    name = re.sub(r"\.(jsonl|json)$", "", bare_name(path)).removeprefix("samples_")
-    return re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name)
-
-
 @_reader
 def read_lm_eval(file: File) -> Iterator[Row]:
     """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""
-    labels = {"run": Path(file.path).absolute().parent.name, "collection": task_of(file.path)}
+    name = re.sub(r"\.(jsonl|json)$", "", bare_name(file.path)).removeprefix("samples_")
+    task = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name)  # without the date
+    labels = {"run": Path(file.path).absolute().parent.name, "collection": task}
     for line, sample in file.records:
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
@@ -121,7 +116,8 @@ def read_autojudge(file: File) -> Iterator[Row]:
             raise BadInput("a line has run, measure, topic and value", file.path, line)
         run, measure, topic, value = sample
         if topic != "all":
-            yield line, dict(zip(ROLES, (judge, run, measure, topic, value), strict=True))
+            labels = {"collection": judge, "run": run, "topic": topic}
+            yield line, {**labels, "metric": measure, SCORE: value}
 
 
 def is_autojudge(file: File) -> bool:

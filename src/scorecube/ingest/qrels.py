@@ -23,10 +23,10 @@ from scorecube.ingest.entries import (
     numbered_topics,
     places_of,
     read_columns,
-    shown,
 )
 from scorecube.ingest.files import PathLike, bare_name, expand, is_json, read_bytes, text_of
 from scorecube.ingest.formats import File
+from scorecube.ingest.tables import label_of
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
@@ -62,7 +62,7 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     content = read_bytes(path)
     if dialect == "trec-classes":
         return _read_lines(content, path, CLASSES)
-    first = shown(content.lstrip().partition(b"\n")[0])
+    first = label_of(content.lstrip().partition(b"\n")[0])
     if is_json(first) or all(places_of(re.split("[\t,]", first), QRELS).values()):
         file = File(path, text_of(content, path))
         return _qrels_of(path, entries_of(file.nested or file.table, QRELS, path))
@@ -73,7 +73,7 @@ def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
     """Read a file of lines, whose fields are those of the first line by default."""
     _, first = next(field_lines(content), (0, []))
     if not line:
-        graded = len(first) == 4 and shown(first[1]) in GRADES and first[3] in (b"0", b"1")
+        graded = len(first) == 4 and label_of(first[1]) in GRADES and first[3] in (b"0", b"1")
         line = NTCIR if len(first) == 3 else NTCIR_GRADES if graded else TREC
     columns, numbers = read_columns(content, "qrels", line, path)
     topics, documents, levels = (columns[k].tolist() for k in (0, *FIELDS[line]))
@@ -98,11 +98,11 @@ def _qrels_of(path: PathLike, entries: Entries, grades: Mapping[str, float] | No
     if not topics:
         raise BadInput(f"no line of a qrels file; expected {TREC}", path)
     read: Any = grades.get if grades else level_in
-    level_of = {level: read(shown(level)) for level in dict.fromkeys(levels)}
+    level_of = {level: read(label_of(level)) for level in dict.fromkeys(levels)}
     for level, number in zip(levels, numbers, strict=True):
         if level_of[level] is None:
             kind = "a grade" if grades else f"an integer up to {HIGHEST_LEVEL}"
-            raise BadInput(f"level {shown(level)!r} is not {kind}", path, number)
+            raise BadInput(f"level {label_of(level)!r} is not {kind}", path, number)
     values = np.array([level_of[level] for level in levels], np.int16)
     labels, topic_of = numbered_topics(topics, path, numbers)
     order = np.argsort(np.array(labels, object))

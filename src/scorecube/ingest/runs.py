@@ -24,11 +24,11 @@ from scorecube.ingest.entries import (
     numbered_topics,
     numbers_in,
     read_columns,
-    shown,
 )
 from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.formats import File
 from scorecube.ingest.roles import RUNS, header_word
+from scorecube.ingest.tables import label_of
 
 RUN_LINE = "topic Q0 document rank score tag"
 RES = ".res"
@@ -43,7 +43,7 @@ def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False)
     if run_name == "tag":
         name = label_text(tags[0], "run tag", path, numbers[0])
         if (others := np.flatnonzero(tags != tags[0])).size:
-            change = f"the run tag changes from {name!r} to {shown(tags[others[0]])!r}"
+            change = f"the run tag changes from {name!r} to {label_of(tags[others[0]])!r}"
             by_file = f"name runs by file ({option('run_name', 'file')})"
             raise BadInput(f"{change}: divide the file, or {by_file}", path, numbers[others[0]])
     else:
@@ -82,19 +82,17 @@ def runs_in_memory(
         named = dict(list(runs.groupby(tags[0], sort=True))) if len(tags) == 1 else {name: runs}
     if not isinstance(named, Mapping) or not named or "" in named:
         raise RUN.refusal("no run, or a run without a name", path)
-    return [
-        _run_of_object(str(label), run, with_ranks, path or f"run {label!r}")
-        for label, run in named.items()
-    ]
-
-
-def _run_of_object(name: str, run: Any, with_ranks: bool, path: PathLike) -> RunLines:
-    refuse_unprintable(name, "run", None)
-    entries = entries_of(run, RUN, path)
-    if not entries.documents:
-        raise RUN.refusal("no document", path)
-    ranks = entries.ranks or entries.lines  # without ranks, in their order
-    return _run_lines(name, path, entries._replace(ranks=ranks if with_ranks else ()))
+    lines = []
+    for label, run in named.items():
+        refuse_unprintable(str(label), "run")
+        where = path or f"run {label!r}"
+        entries = entries_of(run, RUN, where)
+        if not entries.documents:
+            raise RUN.refusal("no document", where)
+        ranks = entries.ranks or entries.lines  # without ranks, in their order
+        entries = entries._replace(ranks=ranks if with_ranks else ())
+        lines.append(_run_lines(str(label), where, entries))
+    return lines
 
 
 def _runs_of_file(path: PathLike, judged: Collection[str], with_ranks: bool) -> list[RunLines]:

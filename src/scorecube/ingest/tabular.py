@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -158,9 +157,6 @@ def read_matrix(file: File, metric: str | None = None, *, has_header: bool = Tru
     matrix = table[columns].set_axis(labels)
     frame = matrix_scores(metric or measures.metric_of_file(path), matrix, down, across)
     return Part(frame.set_axis(np.tile(table.index, len(columns))), path, notes)
-
-
-read_headerless = partial(read_matrix, has_header=False)
 
 
 def numbered(what: str, count: int) -> list[str]:

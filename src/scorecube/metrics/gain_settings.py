@@ -1,6 +1,5 @@
 """Gain settings: gains with colons, highest level first, as ``3:2:1``; ``auto``: gain = level."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -48,17 +47,11 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
         raise BadName(
             f"gain setting {text!r} is not 'auto' or numbers joined by colons, like 3:2:1"
         ) from None
-    if not all(math.isfinite(value) and value >= 0 for value in values):
-        raise BadName(f"gain setting {text!r}: gains must be finite and not negative")
-    if any(value and not SMALLEST_GAIN <= value <= LARGEST_GAIN for value in values):
+    are_gains = [value == 0 or SMALLEST_GAIN <= value <= LARGEST_GAIN for value in values]
+    if not (all(are_gains) and any(values)):
         raise BadName(
-            f"gain setting {text!r}: gains must be 0, or between {SMALLEST_GAIN:g} and "
-            f"{LARGEST_GAIN:g}; scale them"
-        )
-    if not any(values):
-        raise BadName(
-            f"gain setting {text!r}: all gains are 0, so every score would be; give the highest "
-            "level at least a gain above 0"
+            f"gain setting {text!r}: gains are 0, or between {SMALLEST_GAIN:g} and "
+            f"{LARGEST_GAIN:g}, and not all are 0; scale them"
         )
     if len(values) != n_levels:
         raise BadName(

@@ -92,26 +92,8 @@ class Parameter:
 class Definition:
     """A family of metrics: one function, its parameters and where it is defined.
 
-    Parameters
-    ----------
-    name
-        As users write it.
-    function
-        Scores one ranking; compiled by `kernel`.
-    source
-        Where the metric is defined.
-    cutoff
-        Whether a cut-off ``@k`` is ``required``, ``optional`` or there is ``none``.
-    uses_gains
-        Whether scores depend on the gain setting.
-    parameters
-        By name.
-    over_ideal
-        Whether what the function writes is divided by what it writes of the ideal list.
-    non_relevant
-        Whether scores depend on the judged documents that are not relevant.
-    range
-        Least and greatest score that there can be; None if unknown.
+    function: Scores one ranking; compiled by `kernel`.
+    Others: As the arguments of `metric`.
     """
 
     name: str

@@ -57,8 +57,9 @@ def differences(table: Table, pairs: RunPairs) -> tuple[FloatArray, FloatArray, 
             a, b = first[place], second[place]
             z = scores[a] - scores[b]
             samples, still = table.samples(z), np.ptp(z, axis=1) <= least
-            guarded = guarded_estimate(samples, width, binary=binary)
-            error = np.where(still, 0.0, estimate(samples).error)
+            plain = estimate(samples)
+            guarded = guarded_estimate(samples, width, binary=binary, plain=plain)
+            error = np.where(still, 0.0, plain.error)
             other = error if width is None else guarded.error
             moments[:, cell, place] = mean[a] - mean[b], error, guarded.mean, other
         for means in moments[::2, cell]:

@@ -100,7 +100,7 @@ CEILINGS = {
 }  # fmt: skip
 """Lines of each room, of all of its files."""
 NOT_YET = {
-    "analyses": 4_291, "ingest": 2_573, "statistics": 741, "storage": 1_435, "workflow": 1_752,
+    "analyses": 4_291, "ingest": 2_573, "statistics": 745, "storage": 1_435, "workflow": 1_752,
 }  # fmt: skip
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 

@@ -37,7 +37,7 @@ class SharedOptions:
     )
     seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
-    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")  # noqa: RUF009
+    cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
     dry_run: bool = option_field(False, "Only report what would be done.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -105,8 +105,10 @@ def read_rankings(
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
     judged = read_judgements(qrels, dialect=qrels_format)
-    path, team_of, systems = None, None, None
-    if teams is not None and not isinstance(teams, Mapping):
+    path, systems = None, None
+    if teams is None or isinstance(teams, Mapping):
+        team_of = teams
+    else:
         path = os.fspath(teams)
         team_of, systems = read_run_labels(path)
     judge_run = partial(judged_run, qrels=judged, run_name=run_name, order=order, depth=depth)
@@ -120,14 +122,8 @@ def read_rankings(
 
     run_items(None, judge_run, sources, keep, workers=workers or default_workers())
     attrs = {"order": order, "depth": depth or 0, "qrels_format": qrels_format}
-    rankings = build_rankings(
-        [run for _, run in sorted(judged_runs.items())],
-        judged,
-        teams if isinstance(teams, Mapping) else team_of,
-        attrs=attrs,
-        teams_path=path,
-        notify=say,
-    )
+    kept = [run for _, run in sorted(judged_runs.items())]
+    rankings = build_rankings(kept, judged, team_of, attrs=attrs, teams_path=path, notify=say)
     rankings = with_systems(rankings, systems, path=path, notify=say)
     return _grouped(rankings, topic_groups, say)
 
@@ -277,10 +273,9 @@ def import_scores(
     return cubes if collections else only_cube(cubes)
 
 
-def refuse_unnamed(collections: Iterable[str]) -> None:
+def refuse_unnamed(collections: Collection[str]) -> None:
     """Refuse names that no collection can have, and no name (BadPlan)."""
+    if "" in collections:
+        raise BadPlan(f"no column names the collection; expected {option('name')}", option="name")
     for name in collections:
-        if not name:
-            text = f"no column names the collection; expected {option('name')}"
-            raise BadPlan(text, option="name")
         check_collection_name(name)

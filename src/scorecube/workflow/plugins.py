@@ -25,8 +25,6 @@ def load_plugins() -> tuple[str, ...]:
 
                 register_format(loaded)
         except Exception as error:
-            problems.append(
-                f"the plugin {point.name} ({point.value}) cannot be loaded: "
-                f"{type(error).__name__}: {error}"
-            )
+            text = f"the plugin {point.name} ({point.value}) cannot be loaded"
+            problems.append(f"{text}: {type(error).__name__}: {error}")
     return tuple(problems)

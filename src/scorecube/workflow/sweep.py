@@ -331,14 +331,9 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
             outcome.stored.append(Stored(place, first, digest, is_new=False))
             continue
         with outcome.noting(first, entry.analysis.name):
+            settings = {"trials": entry.trials, "seed": entry.seed, **entry.selection}
             planned = plan_in_study(
-                study,
-                entry.analysis,
-                collections=task.collections,
-                trials=entry.trials,
-                seed=entry.seed,
-                cubes=cubes,
-                **entry.selection,
+                study, entry.analysis, collections=task.collections, cubes=cubes, **settings
             )
             for work in planned:
                 if is_new := not work.is_stored():

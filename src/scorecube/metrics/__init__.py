@@ -4,8 +4,7 @@ Importing this package registers its metrics; a metric in a file of your own is 
 importing that file, see `metric`.
 """
 
-from scorecube.metrics import binary, blended, cascade, incomplete, reciprocal
-from scorecube.metrics import cumulative_gain as gain
+from scorecube.metrics import binary, blended, cascade, cumulative_gain, reciprocal  # noqa: F401
 from scorecube.metrics.gain_settings import gain_values
 from scorecube.metrics.parsing import parse_metric
 from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, Parameter, metric
@@ -15,13 +14,7 @@ __all__ = [
     "Definition",
     "Metric",
     "Parameter",
-    "binary",
-    "blended",
-    "cascade",
-    "gain",
     "gain_values",
-    "incomplete",
     "metric",
     "parse_metric",
-    "reciprocal",
 ]

@@ -56,8 +56,7 @@ def gain_values(text: str, n_levels: int) -> npt.NDArray[np.float64]:
     if len(values) != n_levels:
         raise BadName(
             f"gain setting {text!r} has {len(values)} values, but the collection has {n_levels} "
-            "relevant levels; "
-            "give one value for each level, highest level first"
+            "relevant levels; give one value for each level, highest level first"
         )
     if any(higher < lower for higher, lower in pairwise(values)):
         raise BadName(

@@ -121,11 +121,10 @@ def _parse_settings(
                 f"metric {text!r}: {key + equals + value!r} is not a setting of "
                 f"{definition.name}; known: {known}"
             )
-    declared = definition.parameters.items()
     settings = tuple(
         (key, values[key])
-        for key, each in declared
-        if key in values and values[key] != each.default
+        for key, declared in definition.parameters.items()
+        if values.get(key, declared.default) != declared.default
     )
     return rel, judged_only, settings
 

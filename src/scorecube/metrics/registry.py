@@ -333,11 +333,9 @@ class Metric:
 def _print_value(value: Value) -> str:
     if isinstance(value, str):
         return value
+    numbers = value if isinstance(value, tuple) else (value,)
     # repr prints all digits, so that the name parses back to the same metric.
-    return ":".join(
-        repr(number).removesuffix(".0")
-        for number in (value if isinstance(value, tuple) else (value,))
-    )
+    return ":".join(repr(number).removesuffix(".0") for number in numbers)
 
 
 USERS: Mapping[str, str] = {

@@ -82,10 +82,9 @@ def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
 
 def _summaries(cube: xr.Dataset) -> Iterator[str]:
     for dim in (names.TOPIC, names.RUN):
-        if summaries := [
-            label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())
-        ]:
-            yield f"{dim} {listed(summaries)} looks like a mean of others: leave it out of the file"
+        means = [label for label in labels_of(cube, dim) if SUMMARIES.fullmatch(label.lower())]
+        if means:
+            yield f"{dim} {listed(means)} looks like a mean of others: leave it out of the file"
 
 
 def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:

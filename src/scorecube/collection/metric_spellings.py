@@ -9,25 +9,14 @@ from scorecube.collection.other_metrics import other_metric
 from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
 
-SPELLINGS = {
-    "map": "AP",
-    "averageprecision": "AP",
-    "mrr": "RR",
-    "reciprank": "RR",
-    "reciprocalrank": "RR",
-    "precision": "P",
-    "r": "Recall",
-    "success": "Hit",
-    "hitrate": "Hit",
-    "hits": "Hit",
-    "accuracy": "Hit",
-    "rprecision": "Rprec",
-    "ndcgcut": "nDCG",
-    "msndcg": "nDCG",
-    "pplus": "P+",
-    "qmeasure": "Q",
-    "omeasure": "O",
-}
+SPELLINGS = (
+    dict.fromkeys(("map", "averageprecision"), "AP")
+    | dict.fromkeys(("mrr", "reciprank", "reciprocalrank"), "RR")
+    | dict.fromkeys(("success", "hitrate", "hits", "accuracy"), "Hit")
+    | dict.fromkeys(("ndcgcut", "msndcg"), "nDCG")
+    | {"precision": "P", "r": "Recall", "rprecision": "Rprec"}
+    | {"pplus": "P+", "qmeasure": "Q", "omeasure": "O"}
+)
 """Spelling in small letters, without hyphens, underscores and blanks -> name here."""
 TYPED = re.compile(
     r"(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"

@@ -75,7 +75,10 @@ def judge(
     rows = [(run.lines_of[k], qrels.number_of.get(topic)) for k, topic in enumerate(run.topics)]
     judged = [(lines, row) for lines, row in rows if row is not None]
     longest = min(depth or NO_LIMIT, max((len(lines) for lines, _ in judged), default=0))
-    _refuse_large(run, longest, len(qrels.topics))
+    if longest * len(qrels.topics) > LARGEST_RUN:
+        least = option("depth", LARGEST_RUN // len(qrels.topics))
+        problem = f"too many documents of a topic; limit the ranks with {least} or less"
+        raise BadInput(problem, run.path, option="depth")
     numbers = np.full((len(qrels.topics), longest), -1, np.int32)
     lengths = np.zeros(len(qrels.topics), np.int32)
     for lines, row in judged:
@@ -121,14 +124,6 @@ def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
         of = class_of[documents[relevant]]
         _, first = np.unique(of, return_index=True)
         row[relevant[np.setdiff1d(np.flatnonzero(of >= 0), first)]] = 0
-
-
-def _refuse_large(run: RunLines, deepest: int, n_topics: int) -> None:
-    """Refuse a run whose table of judged topics and ranks does not fit."""
-    if deepest * n_topics > LARGEST_RUN:
-        least = option("depth", LARGEST_RUN // n_topics)
-        problem = f"too many documents of a topic; limit the ranks with {least} or less"
-        raise BadInput(problem, run.path, option="depth")
 
 
 def build_rankings(

@@ -102,10 +102,7 @@ COORDINATES = read_variables(
     fuzziness | condition | 1 .2f | share of the larger mean below which two means are a tie
     lower | condition | 1 .2f | lower edge of a bin
     target | condition | 1 .2f | coefficient that is asked for
-    threshold | condition | 1 .2f | tau that is asked for
     bin | condition/i | 1 | number of a bin of differences
-    cutoff | condition/i | 1 | depth of a metric
-    k | condition/i | 1 | number of leading runs
     left_out | condition/i | 1 | teams that are left out
     n_topics_wanted | condition/i | 1 | topics that are to be left
     rank | condition/i | 1 | place of a run, or of a pair by its p-value

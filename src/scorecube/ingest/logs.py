@@ -73,17 +73,11 @@ def read_lm_eval(file: File) -> Iterator[Row]:
 def read_every_eval_ever(file: File) -> Iterator[Row]:
     """Yield the scores of samples of Every Eval Ever."""
     for line, sample in file.records:
-        of = sample.get("evaluation")
-        yield (
-            line,
-            {
-                "run": sample.get("model_id"),
-                "topic": sample.get("sample_id"),
-                "collection": str(sample.get("evaluation_name") or "").replace("/", "-"),
-                "metric": str(sample.get("evaluation_result_id") or SCORE),
-                SCORE: of.get("score") if isinstance(of, Mapping) else None,
-            },
-        )
+        of, task = sample.get("evaluation"), str(sample.get("evaluation_name") or "")
+        labels = {"run": sample.get("model_id"), "topic": sample.get("sample_id")}
+        metric = str(sample.get("evaluation_result_id") or SCORE)
+        score = of.get("score") if isinstance(of, Mapping) else None
+        yield line, {**labels, "collection": task.replace("/", "-"), "metric": metric, SCORE: score}
 
 
 @_reader

@@ -56,16 +56,10 @@ def _run_lines(name: str, path: PathLike, entries: Entries) -> RunLines:
     """Return the lines of a run, whose columns are given."""
     topics, documents, scores, ranks, numbers = entries
     labels, topic_of = numbered_topics(topics, path, numbers)
-    return RunLines(
-        name,
-        str(path),
-        labels,
-        topic_of,
-        as_words(documents),
-        numbers_in(scores, "score", path, numbers),
-        numbers_in(ranks, "rank", path, numbers[: len(ranks)]),
-        numbers,
-    )
+    values = numbers_in(scores, "score", path, numbers)
+    places = numbers_in(ranks, "rank", path, numbers[: len(ranks)])
+    ids = as_words(documents)
+    return RunLines(name, str(path), labels, topic_of, ids, values, places, numbers)
 
 
 def runs_in_memory(

@@ -130,11 +130,8 @@ def read_matrix(file: File, metric: str | None = None, *, has_header: bool = Tru
     else:
         has_labels = is_down or word in ("", *TOPICS) or (len(header) > 1 and _is_text(first))
         problem = ""
-        if (
-            word in (*RUNS, roles.PYTERRIER_RUN)
-            and all(map(measures.is_measure, header[1:]))
-            and has_labels
-        ):
+        has_metrics = has_labels and all(map(measures.is_measure, header[1:]))
+        if has_metrics and word in (*RUNS, roles.PYTERRIER_RUN):
             problem = (
                 "a table of runs by metrics has means, not scores of single topics; export these "
                 "(PyTerrier: Experiment(..., perquery=True))"

@@ -97,7 +97,7 @@ def test_missing_scores_are_gaps() -> None:
     [
         {"AP": pd.DataFrame(index=["a"], columns=[])},
         {"AP": pd.DataFrame(index=[], columns=["1"])},
-        {"AP": pd.DataFrame([[0.5]], ["a\udce9"], ["1"])},
+        {"AP": pd.DataFrame([[0.5]], pd.Index(["a\udce9"], dtype=object), ["1"])},
         {"AP": pd.DataFrame([[0.5]], ["a"], ["1\a"])},
         {"AP": pd.DataFrame([[0.5]], [""], ["1"])},
         {"AP": pd.DataFrame([[0.5], [1]], ["a", "a"], ["1"])},

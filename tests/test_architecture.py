@@ -99,7 +99,7 @@ CEILINGS = {
     "storage": 1_140, "workflow": 1_740,
 }  # fmt: skip
 """Lines of each room, of all of its files."""
-NOT_YET = {"analyses": 4_291, "ingest": 2_558, "statistics": 745, "storage": 1_435}
+NOT_YET = {"analyses": 4_291, "ingest": 2_564, "statistics": 745, "storage": 1_435}
 """Rooms above their ceilings, and the most lines they may have until they are rewritten."""
 
 

@@ -322,6 +322,10 @@ def test_other_reports(tmp_path: Path) -> None:
     path = tmp_path / "ap\udce9.csv"  # no UTF-8
     path.write_text("topic,a\n1,0.5\n")
     assert sc.import_scores(path, metric="AP")["score"].item() == 0.5
+    path = tmp_path / "run\udce9.eval"  # its name is that of the run
+    path.write_text("map\t1\t0.5\nmap\t2\t0.25\n")
+    with pytest.raises(BadInput, match="file name"):
+        sc.import_scores(path)
 
 
 # Judgements and runs

@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
@@ -100,8 +101,7 @@ def refuse_unprintable(
 ) -> None:
     """Refuse a name with control characters, or one that is no valid text (BadInput)."""
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
-        problem = f"the {what} {text!r} has control characters in it; remove them"
-        raise BadInput(problem, path, line)
+        raise BadInput(f"the {what} {text!r} has characters that are no text", path, line)
 
 
 def is_json(text: str) -> bool:
@@ -112,3 +112,10 @@ def is_json(text: str) -> bool:
 def bare_name(path: PathLike) -> str:
     """Return a file's name without directories and without .gz."""
     return Path(path).name.removesuffix(".gz")
+
+
+def name_in(path: PathLike, ending: str) -> str:
+    """Return what a file's name says without an ending, a pattern (BadInput if it is no text)."""
+    name = re.sub(ending, "", bare_name(path))
+    refuse_unprintable(name, "file name", path)
+    return name

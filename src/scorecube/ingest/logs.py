@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from scorecube.errors import BadInput
-from scorecube.ingest.files import bare_name
+from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File
 from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tables import is_score
@@ -52,7 +52,7 @@ def _reader(rows_of: Callable[[File], Iterable[Row]]) -> Callable[[File, str | N
 @_reader
 def read_lm_eval(file: File) -> Iterator[Row]:
     """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""
-    name = re.sub(r"\.(jsonl|json)$", "", bare_name(file.path)).removeprefix("samples_")
+    name = name_in(file.path, r"\.(jsonl|json)$").removeprefix("samples_")
     task = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", name)  # without the date
     labels = {"run": Path(file.path).absolute().parent.name, "collection": task}
     for line, sample in file.records:
@@ -102,7 +102,7 @@ def read_inspect(file: File) -> Iterator[Row]:
 @_reader
 def read_autojudge(file: File) -> Iterator[Row]:
     """Yield the scores that a judge gave to runs; its file names the collection."""
-    judge = re.sub(r"\.(jsonl|json|txt)$", "", bare_name(file.path)).removesuffix(".eval")
+    judge = name_in(file.path, r"\.(jsonl|json|txt)$").removesuffix(".eval")
     lines = [(k, line.split()) for k, line in enumerate(file.text.split("\n"), 1) if line.strip()]
     samples = [(line, [row.get(name) for name in AUTOJUDGE]) for line, row in file.records]
     for line, sample in samples or lines:

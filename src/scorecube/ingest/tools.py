@@ -12,7 +12,7 @@ import pandas as pd
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import formats, logs
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest.files import PathLike, bare_name, is_json
+from scorecube.ingest.files import PathLike, is_json, name_in
 from scorecube.ingest.formats import AUTO, BUILT_IN, LONG, REGISTERED, File, Format, layouts
 from scorecube.ingest.objects import scores_of_nested
 from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word, no_table
@@ -55,12 +55,11 @@ class OneRun(NamedTuple):
         if len(bad := rows.index[rows["score"].isna()]):
             text = f"{lines[bad[0] - 1].strip()[:60]!r} is not a line of metric, topic and score"
             raise BadInput(text, file.path, bad[0])
-        run = re.sub(r"\.(txt|tsv|eval|out|trec_eval|nev)$", "", bare_name(file.path))
-        run = [run, *rows["score"][rows["metric"] == RUNID]][-1]
+        named = rows["score"][rows["metric"] == RUNID].tolist()
+        run = named[-1] if named else name_in(file.path, r"\.(txt|tsv|eval|out|trec_eval|nev)$")
         rows = rows[rows["topic"].notna() & (rows["topic"] != ALL)]
         if not len(rows):
-            text = "no scores of topics in the file; run the tool with -q to get them"
-            raise BadInput(text, file.path)
+            raise BadInput("no scores of topics in the file; run the tool with -q", file.path)
         frame = rows[["metric", "topic", "score"]].assign(run=run)
         return only_measures(frame, metric, self.label, file.path, self.counts)
 
@@ -124,8 +123,8 @@ def _read_nested(file: File, metric: str | None) -> Part:
     """Return the scores of a run, which the file is named after, or of runs by name."""
     inner = [value for part in file.nested.values() for value in part.values()]
     is_one = not any(isinstance(value, dict) for value in inner)
-    name = re.sub(r"\.[^.]*$", "", bare_name(file.path))
-    return scores_of_nested({name: file.nested} if is_one else file.nested, metric, file.path)
+    runs = {name_in(file.path, r"\.[^.]*$"): file.nested} if is_one else file.nested
+    return scores_of_nested(runs, metric, file.path)
 
 
 def _has(*fields: frozenset[str]) -> Callable[[File], bool]:

@@ -82,6 +82,7 @@ HOMES = {
 TYPING_ONLY = {"distributed.Client", "matplotlib.axes.Axes", "matplotlib.figure.Figure"}
 """Allowed in every room under ``if TYPE_CHECKING``: users hand a client over. All other imports count wherever they stand."""
 ALSO_ALLOWED = {
+    ("kernels/jit.py", "logging"),
     ("kernels/jit.py", "os"),
     ("kernels/jit.py", "pathlib.Path"),
     ("kernels/jit.py", "shutil"),

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +106,140 @@ def test_without_a_folder_that_can_be_written_kernels_are_compiled_all_the_same(
     assert run(PROGRAM, tmp_path / "file", digest="a") == "0"
 
 
+MODULE = """
+from scorecube.kernels.jit import compiled
+
+@compiled
+def scaled(values, factor):
+    return values * factor
+
+@compiled
+def scaled_sum(values):
+    return scaled(values, 3.0).sum()
+"""
+ONCE = """
+import sys
+import numpy as np
+from scorecube.kernels import jit
+jit.NOTICE, jit.PATIENCE = 0.1, 0.3
+from own import scaled, scaled_sum
+{first}
+print(scaled_sum(np.arange({number})), sum(scaled_sum.dispatcher.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def once(tmp_path: Path) -> Callable[..., Any]:
+    """Return a function that sums scaled numbers in another process, and what this one says."""
+    (tmp_path / "own.py").write_text(MODULE)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{jit.PACKAGE.parent}"}
+
+    def call(number: str = "3", first: str = "", folder: str = "cache") -> tuple[str, str]:
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path / folder)
+        command = [sys.executable, "-c", ONCE.format(number=number, first=first)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        return done.stdout.strip(), done.stderr
+
+    return call
+
+
+@pytest.mark.process
+def test_who_finds_the_marker_takes_no_lock_and_others_do_not_wait_for_ever(
+    once: Any, tmp_path: Path
+) -> None:
+    assert once() == ("9.0 0", "")
+    locks = sorted(tmp_path.rglob("*.lock"))
+    assert {path.name.split("-")[0] for path in locks} == {"scaled", "scaled_sum"}
+    # All whose index was written were locked; only what was called has a marker.
+    indexes = [path.name.split("-")[0] for path in tmp_path.rglob("*.nbi")]
+    assert sorted(indexes) == ["own.scaled", "own.scaled_sum"]
+    (marker,) = tmp_path.rglob("*.done")
+    with ExitStack() as stack:
+        for path in locks:
+            file = stack.enter_context(path.open("r+"))
+            flock(file, LOCK_EX)
+            file.write("process 7 of a stopped node")
+            file.flush()
+        assert once() == ("9.0 1", "")
+        printed, said = once("3.0")
+        assert printed == "9.0 0"
+        waiting, alone = said.splitlines()
+        assert "process 7 of a stopped node" in waiting
+        assert "scaled" in waiting
+        assert "process 7 of a stopped node" in alone
+        # The one wait is for all kernels of the process, those that are loaded too.
+        _, said = once("3.0", "scaled_sum(np.arange(3)); print(scaled(np.float32(2), 1.0))")
+        assert len(said.splitlines()) == 2
+        assert [*tmp_path.rglob("*.done")] == [marker]
+    assert once("3.0") == ("9.0 0", "")
+    assert once("3.0") == ("9.0 1", "")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ("import shutil, os; scaled(np.arange(3), 2); shutil.rmtree(os.environ['NUMBA_CACHE_DIR'])", ""),
+        ("sys.modules['fcntl'] = None", "fcntl"),
+        ("import fcntl; fcntl.flock = lambda *_: open('/no/lock')", "/no/lock"),
+        ("jit.cache_folder = lambda: None", "NUMBA_CACHE_DIR"),
+    ],
+)  # fmt: skip
+def test_kernels_run_whatever_happens_to_the_folder(once: Any, first: str, words: str) -> None:
+    printed, said = once("3", first)
+    assert printed == "9.0 0"
+    assert words in said
+    assert len(said.splitlines()) == bool(words)
+    assert once()[0] == f"9.0 {0 if words else 1}"  # what is compiled alone is not kept
+
+
+def test_a_child_process_holds_no_lock_of_another_thread() -> None:
+    entered = threading.Event()
+    left = threading.Event()
+
+    def compile_meanwhile() -> None:
+        with jit._COMPILING:
+            entered.set()
+            left.wait(0.2)
+
+    thread = threading.Thread(target=compile_meanwhile)
+    thread.start()
+    entered.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if jit._COMPILING.acquire(timeout=1) else 1)
+    left.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.process
+def test_a_stopped_process_stops_no_other(once: Any, tmp_path: Path) -> None:
+    once()
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{jit.PACKAGE.parent}"}
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path / "cache")
+    command = [sys.executable, "-c", ONCE.format(number="3.0", first="")]
+    with subprocess.Popen(command, env=environment) as compiling:
+        while not any(path.stat().st_size for path in tmp_path.rglob("*.lock")):
+            assert compiling.poll() is None
+        compiling.send_signal(signal.SIGSTOP)
+        try:
+            assert once() == ("9.0 1", "")
+            printed, said = once("3.0")
+            assert printed == "9.0 0"
+            assert said.count(f"process {compiling.pid} of") == 2
+        finally:
+            compiling.kill()
+
+
 @pytest.mark.process
 @pytest.mark.slow
 def test_processes_that_compile_at_a_time_do_not_mix_their_code(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", TOGETHER]
     for _ in range(2):  # compiled, and then loaded
-        running = [subprocess.Popen(command, env=environment) for _ in range(3)]
-        assert [each.wait(300) for each in running] == [0, 0, 0]
+        running = [subprocess.Popen(command, env=environment) for _ in range(8)]
+        assert {each.wait(300) for each in running} == {0}
 
 
 TOGETHER = """

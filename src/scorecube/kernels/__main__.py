@@ -13,7 +13,8 @@ from scorecube.metrics import DEFINITIONS
 from scorecube.testing import simulate_rankings
 from scorecube.workflow import api
 
-logging.disable()  # remarks on small collections
+logging.getLogger("scorecube").setLevel(logging.ERROR)  # no remarks on small collections
+logging.getLogger("scorecube.kernels").setLevel(logging.WARNING)  # who keeps it waiting
 with tempfile.TemporaryDirectory() as folder:
     run, qrels = Path(folder, "run.txt"), Path(folder, "qrels.txt")
     run.write_text("1 Q0 a 1 2.5 r\n1 Q0 b 2 1.5 r\n")

@@ -79,6 +79,8 @@ ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "no end of the last line": lambda text: text.rstrip(b"\n"),
     "blank lines": lambda text: text.replace(b"\n", b"\n\n"),
     "gzip": gzip.compress,
+    "16 bits with a mark": lambda text: text.decode().encode("utf-16"),
+    "32 bits with a mark": lambda text: text.decode().encode("utf-32"),
 }
 DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "nothing": (lambda _: b"", "empty"),
@@ -86,8 +88,9 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut gzip": (lambda text: gzip.compress(text * 9)[:-9], "cut off"),
     "cut gzip header": (lambda text: gzip.compress(text)[:5], "cut off"),
     "damaged gzip": (lambda text: gzip.compress(text)[:-8] + b"damaged!", "damaged"),
-    "16 bits": (lambda text: text.decode().encode("utf-16"), "UTF-8"),
-    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "UTF-8"),
+    "16 bits": (lambda text: text.decode().encode("utf-16-le"), "UTF-16"),
+    "half a character": (lambda text: text.decode().encode("utf-16") + b"\0", "damaged"),
+    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "zip"),
 }
 NOT_BY_TOPIC = ("16 bits", "archive")
 """What readers of NTCIREVAL's files by topic do not know."""

@@ -13,9 +13,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scorecube.errors import BadInput
+from scorecube.ingest.kinds import is_zarr, refuse_other_kinds
 
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+WIDE_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+"""Marks of text with 4 or 2 bytes for a character, longer ones first."""
 GZIP = b"\x1f\x8b"
 """First bytes of a file."""
 LARGEST = 2**31
@@ -29,13 +37,13 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     files: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
-        if os.path.isdir(text):
+        if os.path.isdir(text) and not is_zarr(Path(text)):
             below = Path(text).rglob("*")
             shown = [file for file in below if "/." not in f"/{file.relative_to(text)}"]
             part = list(filter(Path.is_file, shown))
         else:
             part = [Path(text)] if os.path.exists(text) else list(map(Path, glob.glob(text)))
-        part = sorted(file for file in part if not file.is_dir())
+        part = sorted(file for file in part if is_zarr(file) or not file.is_dir())
         if not part:
             raise BadInput(f"no such file, or a folder without files ({what})", text)
         files += part
@@ -58,13 +66,24 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
         raise BadInput(f"cannot be read: {reason}", path) from None
     if len(content) > LARGEST:
         raise BadInput(f"the file has more than {LARGEST:,} bytes; divide it", path)
-    if b"\0" in content[:1000]:
-        raise BadInput("not a text file in UTF-8 (zero bytes in it)", path)
+    content = _narrow(content, path)
+    refuse_other_kinds(content, path)
     content = content.removeprefix(BYTE_ORDER_MARK)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not may_be_empty and not content.strip():
         raise BadInput("the file is empty", path)
+    return content
+
+
+def _narrow(content: bytes, path: PathLike) -> bytes:
+    """Return text in UTF-16 or UTF-32, which a mark tells, in UTF-8; other content as it is."""
+    for mark, encoding in WIDE_MARKS.items():
+        if content.startswith(mark):
+            try:
+                return content.decode(encoding).encode("utf-8")
+            except UnicodeError as error:
+                raise BadInput(f"text in {encoding} that is damaged: {error}", path) from None
     return content
 
 

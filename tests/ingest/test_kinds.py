@@ -1,0 +1,114 @@
+"""Files that are no text are called what they are, with the command that makes them readable, plain and in gzip."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import pickle
+import sqlite3
+import tarfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scorecube.errors import BadInput
+from scorecube.ingest.files import read_text
+from scorecube.ingest.kinds import kind_of_content
+
+TABLE = b"topic,a,b\n1,0.5,0.25\n2,0,1\n"
+
+
+def archive(*members: str) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        for member in members:
+            file.writestr(member, TABLE)
+    return stream.getvalue()
+
+
+def tar() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as file:
+        file.addfile(tarfile.TarInfo("scores.csv"))
+    return stream.getvalue()
+
+
+def array() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.eye(3))
+    return stream.getvalue()
+
+
+def database(folder: Path) -> bytes:
+    with sqlite3.connect(folder / "x.db") as connection:
+        connection.execute("create table a (b)")
+    connection.close()
+    return (folder / "x.db").read_bytes()
+
+
+KINDS = [
+    # Content, words of what it is, words of what to do.
+    (archive("header.json", "summaries.json", "samples/1_epoch_1.json"), "packed log of Inspect", "inspect log dump x.bin > x.bin.json"),
+    (archive("_journal/start.json"), "packed log of Inspect", "inspect log dump"),
+    (archive("[Content_Types].xml", "xl/workbook.xml"), "a spreadsheet", "as CSV"),
+    (archive("mimetype", "content.xml"), "a spreadsheet", "as CSV"),
+    (archive("a.csv"), "a zip archive", "unzip x.bin"),
+    (archive("a.csv")[:60], "cut off or damaged", "fetch it again"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a spreadsheet", "as CSV"),
+    (b"PAR1\x15\x04" + bytes(40), "Parquet", "x.bin.parquet"),
+    (b"CDF\x01" + bytes(40), "netCDF", "x.bin.nc"),
+    (b"\x89HDF\r\n\x1a\n" + bytes(40), "HDF5", "x.bin.nc"),
+    (b"RDX3\nX\n" + bytes(40), "data of R", "write.csv"),
+    (b"X\n\0\0\0\3" + bytes(40), "data of R", "write.csv"),
+    (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "Git LFS", "git lfs pull"),
+    (b"../.git/annex/objects/a/b", "git-annex", "git annex get x.bin"),
+    (bz2.compress(TABLE), "bzip2", "bunzip2 x.bin"),
+    (lzma.compress(TABLE), "xz", "unxz x.bin"),
+    (b"\x28\xb5\x2f\xfd" + TABLE, "zstd", "unzstd x.bin"),
+    (b"\x04\x22\x4d\x18" + TABLE, "lz4", "unlz4 x.bin"),
+    (pickle.dumps({"a": 1}), "pickle", "run code"),
+    (tar(), "a tar archive", "tar -xf x.bin"),
+    (array(), "an array of NumPy", "cube_from_scores"),
+    (b"%PDF-1.7\n", "a PDF", "CSV"),
+    (b"\n<!DOCTYPE html><html>", "a web page", "Raw"),
+    (b"$FL2@(#) SPSS DATA FILE", "SPSS", "pandas.read_spss"),
+    (b"ARROW1\0\0" + bytes(40), "Arrow", "pandas.read_feather"),
+    (TABLE.decode().encode("utf-16-be"), "UTF-16 without a mark", "iconv"),
+    (b"\1\2\0\3" * 30, "no text", "UTF-8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize(("content", "what", "way"), KINDS, ids=[what for _, what, _ in KINDS])
+def test_a_kind_is_named_with_a_way(
+    tmp_path: Path, content: bytes, what: str, way: str, packed: bool
+) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(BadInput) as caught:
+        read_text(path)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{path}: ")
+    assert what in line
+    assert way in line
+
+
+def test_a_database_is_named(tmp_path: Path) -> None:
+    kind = kind_of_content(database(tmp_path))
+    assert kind is not None
+    assert "sqlite3 -csv" in kind.way
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"PAR1 Q0 d1 1 0.5 a\n", b"CDF,a\n1,0.5\n", b"ORC\t1\n", b"BZh1,a\n", b"x\n1\n", b"RDX,a\n", b"MATLAB,R\n1,2\n",
+        b"version,a\n1,0.5\n", "\u20ac,a\n".encode(), b"topic,a\n" + b"\xc3\xa4" * 600, b"7z,a\n", b"PK,a\n",
+    ],
+)  # fmt: skip
+def test_text_is_text(text: bytes) -> None:
+    assert kind_of_content(text) is None

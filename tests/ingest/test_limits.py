@@ -124,3 +124,20 @@ def test_every_metric_is_finite_at_the_edges_of_the_gains(gains: str) -> None:
         names += [name + cut for cut in cuts]
     assert len(names) > 30
     assert np.isfinite(sc.evaluate(rankings, names, [gains])["score"].values).all()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_damaged_gzip_files_are_named_by_either_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    whole = gzip.compress(b"1 Q0 d 1 1 r\n" * 100)
+    path = tmp_path / "run.gz"
+    path.write_bytes(whole)
+    assert read_bytes(path) == b"1 Q0 d 1 1 r\n" * 100
+    for damaged in (whole[:-9], whole[:5], whole[:-3] + b"xyz", whole[:20] + b"\xff" * 20):
+        path.write_bytes(damaged)
+        with pytest.raises(BadInput) as refused:
+            read_bytes(path)
+        assert "run.gz" in str(refused.value)

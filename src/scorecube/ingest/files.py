@@ -59,7 +59,7 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
             content = file.read(LARGEST + 1)
         if content.startswith(GZIP):
             content = _decompressed(content, path)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except _damage() as error:
         raise BadInput(f"the gzip file is cut off or damaged: {error}", path) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         reason = getattr(error, "strerror", None) or error
@@ -90,12 +90,31 @@ def _narrow(content: bytes, path: PathLike) -> bytes:
 def _decompressed(content: bytes, path: PathLike) -> bytes:
     """Return the content of a gzip file; refuse one that is made to exhaust memory."""
     largest = min(LARGEST, max(UNCHECKED, HIGHEST_RATIO * len(content)))
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+    with _gzip_stream(content) as stream:
         text = stream.read(largest + 1)  # to the checksum at the end
     if len(text) > largest:
         most = f"{HIGHEST_RATIO} times its size, or {LARGEST:,} bytes"
         raise BadInput(f"the gzip file decompresses to more than {most}; divide it", path)
     return text
+
+
+def _gzip_stream(content: bytes) -> gzip.GzipFile:
+    """Return what decompresses: of isal where it is installed (extra `fast`), else Python's."""
+    try:
+        from isal.igzip import IGzipFile
+    except ImportError:
+        return gzip.GzipFile(fileobj=io.BytesIO(content))
+    stream: gzip.GzipFile = IGzipFile(fileobj=io.BytesIO(content))
+    return stream
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Return the errors of gzip files that are cut off or damaged."""
+    try:
+        from isal.isal_zlib import error
+    except ImportError:
+        return EOFError, gzip.BadGzipFile, zlib.error
+    return EOFError, gzip.BadGzipFile, zlib.error, error
 
 
 def read_text(path: PathLike) -> str:

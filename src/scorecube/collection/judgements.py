@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scorecube import names
 from scorecube.errors import BadInput
+from scorecube.kernels.run_lines import JUDGEMENT, SPARSE, enter
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 Int32Array = np.ndarray[Any, np.dtype[np.int32]]
@@ -51,6 +52,19 @@ class RunLines:
         order = np.argsort(self.topic_of, kind="stable")
         counts = np.bincount(self.topic_of, minlength=len(self.topics))
         return np.split(order, np.cumsum(counts)[:-1])
+
+
+class JudgedTable(NamedTuple):
+    """Judged documents of all topics by hash.
+
+    text: uint8: their ids.
+    judgements: Of `scorecube.kernels.run_lines.JUDGEMENT`, by line.
+    table: int32: places of judgements, -1 for none.
+    """
+
+    text: np.ndarray[Any, np.dtype[np.uint8]]
+    judgements: np.ndarray[Any, np.dtype[Any]]
+    table: Int32Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +125,20 @@ class Qrels:
         levels = np.full(shape, names.UNJUDGED, np.int8)
         levels[self.topic_of, self.document_of] = np.maximum(self.levels, names.UNJUDGED)
         return levels
+
+    @cached_property
+    def table(self) -> JudgedTable | None:
+        """The documents of all topics by hash; None where their ids collide."""
+        ids = [bytes(document) for document in self.documents]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        text = np.frombuffer(b"".join(ids), np.uint8)
+        judgements = np.zeros(len(ids), JUDGEMENT)
+        judgements["document"] = np.cumsum(lengths) - lengths
+        judgements["document_length"] = lengths
+        judgements["topic"] = self.topic_of
+        judgements["number"] = self.document_of
+        table = np.full(1 << (SPARSE * len(ids)).bit_length(), -1, np.int32)
+        return JudgedTable(text, judgements, table) if enter(text, judgements, table) else None
 
     def document_keys(self) -> IntArray:
         """Return hashes of the ids of documents, (topic, document); 0 behind the last."""

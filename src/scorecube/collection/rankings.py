@@ -72,30 +72,63 @@ def judge(
     rule = Order(order)
     with np.errstate(over="ignore"):
         keys = -run.ranks if rule is Order.RANK else run.scores.astype(np.float32)
-    rows = [(run.lines_of[k], qrels.number_of.get(topic)) for k, topic in enumerate(run.topics)]
-    judged = [(lines, row) for lines, row in rows if row is not None]
-    longest = min(depth or NO_LIMIT, max((len(lines) for lines, _ in judged), default=0))
-    if longest * len(qrels.topics) > LARGEST_RUN:
-        least = option("depth", LARGEST_RUN // len(qrels.topics))
-        problem = f"too many documents of a topic; limit the ranks with {least} or less"
-        raise BadInput(problem, run.path, option="depth")
-    numbers = np.full((len(qrels.topics), longest), -1, np.int32)
-    lengths = np.zeros(len(qrels.topics), np.int32)
-    for lines, row in judged:
+    rows = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int32)
+    counts = np.fromiter(map(len, run.lines_of), np.int32, len(rows))
+    numbers, lengths = empty_lists(run.path, qrels, rows, counts, depth)
+    longest = numbers.shape[1]
+    for lines, row in zip(run.lines_of, rows.tolist(), strict=True):
+        if row < 0:
+            continue
         ids = run.documents[lines].tolist()
         if len({*ids}) < len(ids):
             _refuse_repeated(run, lines, ids)
         number_of = qrels.document_numbers[row]
         judged_as = np.array([number_of.get(document, -1) for document in ids], np.int32)
         ranked = _ranked(keys[lines], ids, rule)[:longest]
-        lengths[row] = len(ranked)
         numbers[row, : len(ranked)] = judged_as[ranked]
+    return with_levels(run.name, run.path, run.topics, qrels, numbers, lengths)
+
+
+def empty_lists(
+    path: str, qrels: Qrels, rows: CountArray, counts: CountArray, depth: int | None
+) -> tuple[CountArray, CountArray]:
+    """Return the numbers of documents to be filled, and the lengths of lists.
+
+    rows: int32 (topic,): number of the judged topic of each topic of a run, -1 for others.
+    counts: int32 (topic,): documents of each topic of a run.
+    Returns numbers, lengths: int32 (judged topic, rank), of -1, and int32 (judged topic,).
+    Raises BadInput: The lists would take too much memory.
+    """
+    is_judged = rows >= 0
+    longest = min(depth or NO_LIMIT, int(counts[is_judged].max(initial=0)))
+    if longest * len(qrels.topics) > LARGEST_RUN:
+        least = option("depth", LARGEST_RUN // len(qrels.topics))
+        problem = f"too many documents of a topic; limit the ranks with {least} or less"
+        raise BadInput(problem, path, option="depth")
+    lengths = np.zeros(len(qrels.topics), np.int32)
+    lengths[rows[is_judged]] = np.minimum(counts[is_judged], longest)
+    return np.full((len(qrels.topics), longest), -1, np.int32), lengths
+
+
+def with_levels(
+    name: str,
+    path: str,
+    topics: Sequence[str],
+    qrels: Qrels,
+    numbers: CountArray,
+    lengths: CountArray,
+) -> JudgedRun:
+    """Return a run with the levels of its documents, whose numbers are known.
+
+    topics: Those of the run, judged or not.
+    numbers, lengths: See `empty_lists`.
+    """
     # Number -1 is the last column, that of documents that are not judged.
     levels = qrels.level_of_document[np.arange(len(qrels.topics))[:, np.newaxis], numbers]
     if qrels.classes is not None:
         _keep_first_of_class(levels, numbers, qrels.classes)
-    unjudged = tuple(topic for topic in run.topics if topic not in qrels.number_of)
-    return JudgedRun(run.name, run.path, levels, lengths, numbers, unjudged)
+    unjudged = tuple(topic for topic in topics if topic not in qrels.number_of)
+    return JudgedRun(name, path, levels, lengths, numbers, unjudged)
 
 
 def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:

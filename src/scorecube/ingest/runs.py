@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.judgements import Qrels, RunLines
-from scorecube.collection.rankings import JudgedRun, judge
+from scorecube.collection.rankings import JudgedRun, Order, judge
 from scorecube.errors import BadInput, counted, option
 from scorecube.ingest.entries import (
     RUN,
@@ -28,6 +28,7 @@ from scorecube.ingest.entries import (
 from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.formats import File
 from scorecube.ingest.roles import RUNS, header_word
+from scorecube.ingest.run_bytes import judged_content
 from scorecube.ingest.tables import label_of
 
 RUN_LINE = "topic Q0 document rank score tag"
@@ -36,9 +37,11 @@ TAGS = RUNS | {"tag", "name"}
 MTEB_MODEL = "mteb_model_meta"
 
 
-def read_run(path: PathLike, *, run_name: str = "tag", with_ranks: bool = False) -> RunLines:
-    """Read one run file, whose ranks must be numbers only `with_ranks`."""
-    columns, numbers = read_columns(read_bytes(path), "run", RUN_LINE, path)
+def read_run(
+    path: PathLike, content: bytes, *, run_name: str = "tag", with_ranks: bool = False
+) -> RunLines:
+    """Read the content of a run file, whose ranks must be numbers only `with_ranks`."""
+    columns, numbers = read_columns(content, "run", RUN_LINE, path)
     topics, _, documents, ranks, scores, tags = columns
     if run_name == "tag":
         name = label_text(tags[0], "run tag", path, numbers[0])
@@ -187,6 +190,11 @@ def judged_run(
     source: Path | RunLines, qrels: Qrels, *, run_name: str, order: str, depth: int | None
 ) -> JudgedRun:
     """Read and judge one run, in a thread; see `scorecube.read_rankings`."""
-    if isinstance(source, Path):
-        source = read_run(source, run_name=run_name, with_ranks=order == "rank")
-    return judge(source, qrels, order=order, depth=depth)
+    if isinstance(source, RunLines):
+        return judge(source, qrels, order=order, depth=depth)
+    content = read_bytes(source)
+    judged = judged_content(content, source, qrels, run_name=run_name, order=order, depth=depth)
+    if judged is not None:
+        return judged
+    run = read_run(source, content, run_name=run_name, with_ranks=order == Order.RANK)
+    return judge(run, qrels, order=order, depth=depth)

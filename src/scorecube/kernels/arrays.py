@@ -16,6 +16,7 @@ Array2 = np.ndarray[tuple[int, int], np.dtype[Item]]
 Array3 = np.ndarray[tuple[int, int, int], np.dtype[Item]]
 
 BoolArray2 = Array2[np.bool_]
+UInt8Array1 = Array1[np.uint8]
 Int8Array2 = Array2[np.int8]
 Int8Array3 = Array3[np.int8]
 Int32Array1 = Array1[np.int32]

@@ -1,0 +1,90 @@
+"""The judged documents of a run file in rank order, in one pass over its bytes.
+
+What is odd in a file - a comment, a topic in several parts, ranks as order, a mistake - is left to
+the plain reader, `scorecube.ingest.runs`, which gives the same numbers and has the messages.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from scorecube.collection.judgements import Qrels
+from scorecube.collection.rankings import JudgedRun, Order, empty_lists, with_levels
+from scorecube.errors import BadInput
+from scorecube.ingest.entries import label_text
+from scorecube.ingest.files import PathLike, bare_name
+from scorecube.kernels.run_lines import (
+    ASCENDING,
+    DESCENDING,
+    LINE,
+    STABLE,
+    n_other_tags,
+    rank_documents,
+    read_lines,
+)
+
+FILE_ORDER = -1
+TIES = {
+    Order.SCORE: DESCENDING,
+    Order.SCORE_DOCNO_ASC: ASCENDING,
+    Order.SCORE_STABLE: STABLE,
+    Order.FILE: FILE_ORDER,
+}
+"""What decides between documents with equal scores."""
+
+
+def judged_content(
+    content: bytes, path: PathLike, qrels: Qrels, *, run_name: str, order: str, depth: int | None
+) -> JudgedRun | None:
+    """Return the judged run in the content of a file; None for an odd one."""
+    ties = TIES.get(Order(order))
+    table = qrels.table
+    if ties is None or b"\0" in content or table is None:
+        return None
+    text = np.frombuffer(content, np.uint8)
+    lines = np.empty(content.count(b"\n") + 1, LINE)
+    n_lines = read_lines(text, lines)
+    lines = lines[:n_lines]
+    if n_lines < 1 or (run_name == "tag" and n_other_tags(text, lines)):
+        return None
+    _decide_scores(content, lines)
+    first = np.flatnonzero(lines["is_first"])
+    try:
+        topics = [label_text(_field(content, lines[k], "topic"), "topic", path) for k in first]
+        label = label_text(_name(content, lines[0], path, run_name), "run", path)
+    except BadInput:  # the plain reader names the line
+        return None
+    if len(set(topics)) < len(topics):
+        return None
+    bounds = np.append(first, n_lines)
+    rows = np.array([qrels.number_of.get(topic, -1) for topic in topics], np.int32)
+    counts = np.diff(bounds).astype(np.int32)
+    numbers, lengths = empty_lists(str(path), qrels, rows, counts, depth)
+    if not rank_documents(text, lines, bounds, rows, table, ties, numbers):
+        return None
+    return with_levels(label, str(path), topics, qrels, numbers, lengths)
+
+
+def _name(content: bytes, line: Any, path: PathLike, run_name: str) -> bytes:
+    """Return the name of a run: its tag, or that of its file."""
+    if run_name == "tag":
+        return _field(content, line, "tag")
+    return os.fsencode(bare_name(path))
+
+
+def _decide_scores(content: bytes, lines: Any) -> None:
+    """Read scores again whose nearest float32 depends on their last digits, as Python does."""
+    with np.errstate(over="ignore"):
+        for k in np.flatnonzero(~lines["is_decided"]):
+            start = lines["score_at"][k]
+            number = float(content[start : start + lines["score_length"][k]])
+            lines["score"][k] = np.float32(number)
+
+
+def _field(content: bytes, line: Any, field: str) -> bytes:
+    """Return the topic or the tag of a line."""
+    start = int(line[field])
+    return content[start : start + int(line[f"{field}_length"])]

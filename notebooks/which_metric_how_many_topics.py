@@ -66,7 +66,7 @@ tau.sort_values("tau", ascending=False).round(2)
 
 # %%
 variances = sc.variances(cube)
-variance = variances["variance"].sel(gain="auto")
+variance = variances["within_variance"].sel(gain="auto")
 sizes = sc.topic_set_size(variance, [0.05, 0.1, 0.15, 0.2], systems=10)
 topics = sizes["topics"].to_pandas()
 topics

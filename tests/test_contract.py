@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 COLUMNS = {
     "scores means": "collection metric gain run team mean n_topics",
     "scores cells": "collection metric gain run topic score",
-    "scores variance": "collection metric gain n_runs n_topics variance",
+    "scores variance": "collection metric gain n_runs n_topics within_variance paired_variance",
     "scores statistics": "collection n_runs n_teams n_topics judged n_level_0 n_level_1 n_level_2 n_level_3",
     "scores preferred_rank": "collection topic run rank found_level_3 n_level_3 found_level_2 n_level_2 found_level_1 n_level_1",
     "swap sensitivity": "collection metric gain confidence required_difference required_low required_high required_suffix max_performance relative_difference share share_low share_high trials size sampling",
@@ -63,7 +63,7 @@ COLUMNS = {
     "teams trials": "collection metric gain left_out n_topics_wanted trial variance n_runs n_topics teams_left_out",
     "teams first_miss": "collection metric gain n_topics_wanted first_miss",
     "teams absent": "collection metric gain",
-    "design sizes": "method mode variance min_diff width systems alpha beta topics topics_low topics_high power",
+    "design sizes": "method mode variance variance_of min_diff width systems alpha beta topics topics_low topics_high power",
 }  # fmt: skip
 """Analysis and table -> columns that must be there; the first table of an analysis is its default."""
 

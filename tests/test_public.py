@@ -22,8 +22,8 @@ def cube() -> xr.Dataset:
 def test_variances_go_into_topic_set_size_and_widths(cube: xr.Dataset) -> None:
     found = sc.variances(cube)
     sizes = sc.topic_set_size(found, min_diff=0.1)
-    (value,) = found["residual_variance"].sel(metric="AP").values
-    alone = sc.topic_set_size(value, min_diff=0.1, paired=True)
+    (value,) = found["paired_variance"].sel(metric="AP").values
+    alone = sc.topic_set_size(value, min_diff=0.1, variance_of="paired")
     assert int(sizes["topics"].sel(metric="AP").item()) == int(alone["topics"])
     assert sc.wcw(found, 50)["width"].dims == ("metric", "gain")
     with pytest.raises(BadPlan, match=r"variances\(cube\)"):

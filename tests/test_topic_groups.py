@@ -95,7 +95,7 @@ def test_design_and_variances_count_groups() -> None:
     labels = list(map(str, cube["topic_group"].values))
     of_runs = [group_scores(scores, labels) for scores in cube["score"].values[0, 0]]
     expected = np.var(of_runs, axis=-1, ddof=1).mean()
-    assert float(sc.variances(cube)["variance"][0, 0]) == pytest.approx(expected, rel=1e-12)
+    assert float(sc.variances(cube)["within_variance"][0, 0]) == pytest.approx(expected, rel=1e-12)
 
 
 LONG = "model,item,accuracy\n" + "".join(

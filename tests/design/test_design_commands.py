@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 COLUMNS = [
-    *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
+    *("method", "mode", "variance", "variance_of", "min_diff", "width", "systems", "alpha", "beta"),
     *("topics", "topics_low", "topics_high", "power"),
 ]
 VARIANCE = ["--variance", "0.0441"]
@@ -32,7 +32,7 @@ def test_sizes_of_a_variance(scorecube: Cli) -> None:
     assert list(row) == COLUMNS
     power = row.pop("power")
     assert row == {
-        "method": "anova", "mode": "exact", "variance": 0.0441, "min_diff": 0.1, "width": None, "systems": 10,
+        "method": "anova", "mode": "exact", "variance": 0.0441, "variance_of": "within", "min_diff": 0.1, "width": None, "systems": 10,
         "alpha": 0.05, "beta": 0.2, "topics": 139, "topics_low": None, "topics_high": None,
     }  # fmt: skip
     assert 0.8 <= power < 0.81
@@ -42,8 +42,8 @@ def test_sizes_of_a_study(scorecube: Cli, finished_study: Path) -> None:
     asked = ["--metrics", "Q,AP", "--min-diff", "0.2", "--mode", "sakai"]
     rows = records(scorecube, "design", finished_study, *asked)
     assert [list(row)[: len(COLUMNS)] for row in rows] == [COLUMNS] * 4
-    variance = sc.variances(sc.open_study(finished_study)["small"].cube)["residual_variance"]
-    expected = topic_set_size(variance, 0.2, mode="sakai", paired=True)["topics"]
+    variance = sc.variances(sc.open_study(finished_study)["small"].cube)["within_variance"]
+    expected = topic_set_size(variance, 0.2, mode="sakai")["topics"]
     cells = [(row["metric"], row["gain"]) for row in rows]
     assert cells == [(m, g) for m in ("Q", "AP") for g in ("auto", "1:1:1")]
     for row in rows:

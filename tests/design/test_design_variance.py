@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy
 import statsmodels.api as sm
+import xarray as xr
 from statsmodels.formula.api import ols
 
 import scorecube as sc
@@ -58,7 +60,7 @@ def test_missing_scores_are_refused_or_their_topics_dropped() -> None:
         sc.variances(cube)
     found = sc.variances(cube, "drop")
     complete = sc.variances(cube.drop_isel(topic=3))
-    np.testing.assert_array_equal(found["variance"], complete["variance"])
+    np.testing.assert_array_equal(found["within_variance"], complete["within_variance"])
     assert "49 of 50 topics" in found.attrs["notes"][0]
 
 
@@ -66,7 +68,7 @@ def test_limits_leave_out_each_group_of_topics() -> None:
     cube = simulate_cube(n_runs=8, seed=2).isel(metric=[0])
     group, scores = groups_left_out([cube.sizes["topic"]]), cube["score"].values[0, 0]
     found = sc.variances(cube).isel(metric=0, gain=0)
-    for name, estimate in (("variance", within_system_variance), ("residual_variance", residual_variance)):  # fmt: skip
+    for name, estimate in (("within_variance", within_system_variance), ("paired_variance", residual_variance)):  # fmt: skip
         logs = np.log([float(estimate(scores[:, group != k])) for k in range(10)])
         factor = math.exp(scipy.stats.t.ppf(0.975, 9) * math.sqrt(9 * logs.var()))
         value = float(estimate(scores))
@@ -79,7 +81,9 @@ def test_designs_of_collections_are_sizes_of_variances_and_of_their_limits() -> 
     cube = simulate_cube(n_runs=8, seed=2)
     found, sizes = sc.variances(cube), design_of_cube(cube, min_diff=0.15, systems=5)
     for end in ("", "_low", "_high"):
-        paired = topic_set_size(found[f"residual_variance{end}"], 0.15, systems=5, paired=True)
+        paired = topic_set_size(
+            found[f"paired_variance{end}"], 0.15, systems=5, variance_of="paired"
+        )
         np.testing.assert_array_equal(sizes[f"topics{end}"], paired["topics"])
     assert (sizes["topics_low"] <= sizes["topics"]).all()
     assert (sizes["topics"] <= sizes["topics_high"]).all()
@@ -97,7 +101,7 @@ def test_equal_runs_and_few_topics_have_no_limits() -> None:
 
 def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
     variance, systems, difference = 0.04, 5, 0.15
-    n = int(topic_set_size(variance, difference, systems=systems, paired=True)["topics"])
+    n = int(topic_set_size(variance, difference, systems=systems, variance_of="paired")["topics"])
     random, rejected, repeats = np.random.default_rng(4), 0, 4000
     effects = np.array([difference / 2, 0, 0, 0, -difference / 2])[:, np.newaxis]
     for _ in range(repeats):
@@ -107,3 +111,48 @@ def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
         f = between / float(residual_variance(scores))
         rejected += scipy.stats.f.sf(f, systems - 1, (systems - 1) * (n - 1)) < 0.05
     assert abs(rejected / repeats - 0.8) < 4 * math.sqrt(0.16 / repeats) + 0.01
+
+
+LEVELS = [0.05, 0.1, 0.15, 0.2]
+"""Differences to detect and widths of intervals, of which Sakai's tool steps through thousandths."""
+SIX = ("adhoc3", "adhoc8", "clef-mono-ap", "genomics2004", "robust2004", "web2014")
+
+
+def agree(cube: xr.Dataset) -> list[tuple[float, float]]:
+    """Check that widths and designs within systems are inverse; return widths by both routes at 25 to 200 topics.
+
+    A design for a difference d asks for the first number of topics whose worst-case width is at most d.
+    """
+    found = sc.variances(cube)
+    for route, method, wanted in (("anova-tool", "anova", "min_diff"), ("ci", "ci", "width")):
+        for level in LEVELS:
+            how: Any = {"method": method, wanted: level}
+            design = design_of_cube(cube, mode="sakai", **how)
+            assert design.attrs["variance_of"] == "within"
+            for variance, topics in zip(found["within_variance"].values.flat, design["topics"].values.flat, strict=True):  # fmt: skip
+                width = sc.wcw(float(variance), [int(topics), max(int(topics) - 1, 2)], route=route)
+                at, below = width["width"].values
+                assert at <= level + 1e-9
+                assert below > level or topics == 2
+    routes = sc.wcw(found, [25, 50, 100, 200], route=["anova-tool", "ci"])["width"]
+    return [(float(tool), float(ci)) for tool, ci in routes.values.reshape(2, -1).T]
+
+
+def test_designs_and_widths_agree_as_sakai_proves() -> None:
+    """Sakai 2017, section 3: both widths are nearly one, as lambda is nearly 4 z^2 for ten systems."""
+    for tool, ci in agree(simulate_cube(n_runs=6, seed=3)):
+        assert tool == pytest.approx(ci, rel=0.03)
+    paired = design_of_cube(simulate_cube(n_runs=6, seed=3), mode="sakai", variance_of="paired")
+    within = design_of_cube(simulate_cube(n_runs=6, seed=3), mode="sakai")
+    assert (paired["topics"] < within["topics"]).all()
+    assert "equation 1" in within.attrs["notes"][0]
+    assert not paired.attrs["notes"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SIX)
+def test_designs_and_widths_agree_on_collections(data: Path, name: str) -> None:
+    file = sorted((data / name).glob("*.csv"))[0]
+    cube = sc.import_scores([file], metric="AP")
+    for tool, ci in agree(cube):
+        assert tool == pytest.approx(ci, rel=0.03)

@@ -17,16 +17,18 @@ from scorecube.collection.schema import Variable, annotate, read_variables
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
+from scorecube.design.sizes import AS_IN_PAPERS, WITHIN, default_variance_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 
 Missing = Literal["refuse", "drop"]
+VarianceOf = Literal["paired", "within"]
 VARIANCES = read_variables("""
     [metric gain]
-    variance | estimate | 1 | variance of scores within systems (one-way)
-    variance | limits:variance | 1 | limit of the variance of scores within systems (one-way)
-    residual_variance | estimate | 1 | variance left after systems and topics (two-way)
-    residual_variance | limits:residual_variance | 1 | limit of the variance left (two-way)
+    within_variance | estimate | 1 | variance of scores within systems (one-way)
+    within_variance | limits:within_variance | 1 | limit of the variance within systems
+    paired_variance | estimate | 1 | variance left after systems and topics (two-way residual)
+    paired_variance | limits:paired_variance | 1 | limit of the two-way residual variance
 """)
 """Of `variances`."""
 TOPIC_LIMITS = read_variables("topics | limits:topics | topics | limit of the number of topics")
@@ -62,9 +64,10 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     Returns
     -------
     variances
-        Dataset over metric and gain. `variance`, within systems, is the parameter of Sakai's
-        spreadsheets; `residual_variance`, of systems on the same topics, is smaller. Both have
-        ``_low`` and ``_high``, 95 % jackknife limits over topics, from 25 topics on.
+        Dataset over metric and gain. `within_variance` (one-way, within systems) is the parameter
+        of Sakai's spreadsheets; `paired_variance` (two-way residual, of systems on the same topics)
+        is smaller. Both have ``_low`` and ``_high``, 95 % jackknife limits over topics, from 25
+        topics on.
 
     References
     ----------
@@ -74,15 +77,15 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     --------
     >>> from scorecube.testing import simulate_cube
     >>> result = variances(simulate_cube(n_runs=5, seed=1))
-    >>> result["variance"].dims, result["variance"].round(4).values.tolist()
+    >>> result["within_variance"].dims, result["within_variance"].round(4).values.tolist()
     (('metric', 'gain'), [[0.0579], [0.0608]])
     """
     table = make_table(cube, missing=missing, bags=False)
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
     for name, estimate in (
-        ("variance", within_system_variance),
-        ("residual_variance", lambda scores: components(scores)[-1]),
+        ("within_variance", within_system_variance),
+        ("paired_variance", lambda scores: components(scores)[-1]),
     ):
         values[name], *left_out = of_scores(table, estimate)
         ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
@@ -93,27 +96,35 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     return table.dataset(VARIANCES, values, attrs=attrs)
 
 
-def design_of_cube(cube: Any, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
-    """Return `topic_set_size` by the residual variance, with jackknife limits."""
+def design_of_cube(
+    cube: Any, missing: Missing = "refuse", variance_of: VarianceOf | None = None, **settings: Any
+) -> xr.Dataset:
+    """Return `topic_set_size` by one of the variances of scores, with jackknife limits."""
     estimated, parts = variances(cube, missing), []
+    chosen = variance_of or default_variance_of(True, settings.get("mode", "exact"))
     for end in ("", "_low", "_high"):
-        variance = estimated[f"residual_variance{end}"].reset_coords(drop=True)
+        variance = estimated[f"{chosen}_variance{end}"].reset_coords(drop=True)
         is_known = variance.notnull()
-        sizes = topic_set_size(variance.where(is_known, 1.0), paired=True, **settings)
+        sizes = topic_set_size(variance.where(is_known, 1.0), variance_of=chosen, **settings)
         if not is_known.all():
             variance = variance.assign_attrs(sizes["variance"].attrs)
             sizes = sizes.where(is_known).assign_coords(variance=variance)
         parts.append(sizes)
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
     result = annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
-    notes = list(dict.fromkeys([*estimated.attrs["notes"], *result.attrs["notes"]]))
+    said = [AS_IN_PAPERS] if chosen == WITHIN else []
+    notes = list(dict.fromkeys([*said, *estimated.attrs["notes"], *result.attrs["notes"]]))
     return result.assign_attrs(estimated.attrs | {"notes": notes})
 
 
-def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
-    """Return the design of a collection at its defaults, of metrics that vary; None without any."""
+def page_design(cube: xr.Dataset, name: str, **settings: Any) -> xr.Dataset | None:
+    """Return the design of a collection, of metrics that vary; None without any.
+
+    settings: Of `design_of_cube`, where a page is asked for others than the defaults.
+    """
+    topic_set_size(1.0, **settings)  # wrong options are refused, collections without a design not
     try:
-        result = design_of_cube(cube, "drop")
+        result = design_of_cube(cube, "drop", **settings)
     except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
         return None
     varied = (result["variance"] > 0).all("gain").values
@@ -124,7 +135,7 @@ def page_design(cube: xr.Dataset, name: str) -> xr.Dataset | None:
 def with_options(result: xr.Dataset) -> xr.Dataset:
     """Return a design for one difference with its options as those of a stored result."""
     options = {key: float(result[key]) for key in OPTIONS}
-    options |= {key: result.attrs[key] for key in ("method", "mode")}
+    options |= {key: result.attrs[key] for key in ("method", "mode", "variance_of")}
     return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
@@ -133,7 +144,7 @@ def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any)
     estimated = variances(cube, missing)
     if estimated.attrs["n_topics"] < 2:
         raise BadPlan("no variance of one topic: 2 are needed")
-    return wcw(estimated["variance"], **settings).assign_attrs(estimated.attrs)
+    return wcw(estimated["within_variance"], **settings).assign_attrs(estimated.attrs)
 
 
 def noncentralities(systems: Sequence[int]) -> xr.Dataset:
@@ -164,7 +175,8 @@ def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
     """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
     points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), 120)
     settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
-    settings |= {key: result.attrs[key] for key in ("method", "mode", "paired")} | {along: points}
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "variance_of")}
+    settings[along] = points
     sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]
     topics = sizes.rename({along: "point"}).variable
     return result.assign(nearby=("point", points), nearby_topics=topics)

@@ -15,7 +15,7 @@ OF_2007 = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
 ALL_WAYS = {"sampling": ("disjoint", "replacement", "independent"), "size": "half"}
 BINS = {"bins": 21, "required": "suffix", "trials": 1000}
 TEAMS = {"topic_sizes": (75, 50, 25, 10), "pool_depth": 10, "trials": 10}
-FIVE_EIGHTY = {"mode": "sakai", "systems": 10, "alpha": 0.05, "beta": 0.2}
+FIVE_EIGHTY = {"mode": "sakai", "variance_of": "within", "systems": 10, "alpha": 0.05, "beta": 0.2}
 
 
 class Preset(NamedTuple):

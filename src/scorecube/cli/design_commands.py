@@ -12,7 +12,17 @@ from typer import Context
 
 from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
-from scorecube.cli.options import As, File, Form, Text, argument, flag, with_options, with_preset
+from scorecube.cli.options import (
+    As,
+    File,
+    Form,
+    Text,
+    VarianceOf,
+    argument,
+    flag,
+    with_options,
+    with_preset,
+)
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
 from scorecube.errors import BadPlan, BadStudy, option
 
@@ -58,6 +68,7 @@ def design(
     study: Study = None,
     method: Annotated[Literal["anova", "t", "ci"], flag("--method", METHOD)] = "anova",
     mode: Annotated[Literal["exact", "sakai"], flag("--mode", MODE)] = "exact",
+    variance_of: VarianceOf = None,
     curves: Annotated[Optional[Literal["noncentrality", "tools"]], flag("--curves", CURVES)] = None,
     form: Form = "text",
     out: Out = None,
@@ -73,7 +84,8 @@ def design(
     from scorecube.analyses.designs import design_of_cube, with_options
     from scorecube.design import topic_set_size
 
-    values = with_preset(context, preset, "design", values | {"method": method, "mode": mode})
+    values |= {"method": method, "mode": mode, "variance_of": variance_of}
+    values = with_preset(context, preset, "design", values)
 
     def of_cube(cube: xr.Dataset, **how: Any) -> xr.Dataset:
         result = design_of_cube(cube, **how)

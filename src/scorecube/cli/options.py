@@ -145,6 +145,11 @@ Top = Annotated[
 ]
 PAPERS = "Settings of sakai-2005, -2007, -2017 or sakai-shang-2016; options that are given win."
 As = Annotated[Optional[Paper], flag("--as", PAPERS, rich_help_panel=ADVANCED, metavar="PAPER")]
+VARIANCE_OF = (
+    "paired: of systems on the same topics (two-way residual); within: within systems (one-way, "
+    "equation 1 of Sakai's papers). By default paired of a STUDY, unless --mode sakai; else within."
+)
+VarianceOf = Annotated[Optional[Literal["paired", "within"]], flag("--variance-of", VARIANCE_OF)]
 Text = Optional[str]
 File = Optional[Path]
 Table = Literal["text", "csv", "json", "markdown", "latex"]

@@ -23,6 +23,7 @@ FORM = (
     "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
     "scorecube import removes; in json all labels are exact."
 )
+MIN_DIFF = "Difference that the number of topics is for; 0.1 by default."
 CLEAN = "Delete what killed commands left, and replaced scores, a day old or more."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
 
@@ -120,6 +121,8 @@ def report(
     collection: options.Collections = None,
     title: Annotated[str, flag("--title", "By default the name of the study.")] = "",
     primary: Annotated[str, flag("--primary", "Metric in front; the first by default.")] = "",
+    min_diff: Annotated[Optional[float], flag("--min-diff", MIN_DIFF, min=0, metavar="X")] = None,
+    variance_of: options.VarianceOf = None,
 ) -> None:
     """Write all results of a study as one self-contained page.
 
@@ -135,6 +138,7 @@ def report(
             collections=split(collection),
             title=title,
             primary=primary,
+            design={"min_diff": min_diff, "variance_of": variance_of},
             progress=progress,
         )
     notify(f"report written to {out} ({out.stat().st_size / 1024:,.0f} KiB)")

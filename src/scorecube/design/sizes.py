@@ -21,7 +21,14 @@ from scorecube.errors import BadPlan, option
 
 METHODS, MODES = ("anova", "t", "ci"), ("exact", "sakai")
 ROUTES = ("ci", "anova-tool", "anova-exact")
+PAIRED, WITHIN = "paired", "within"
+VARIANCES_OF = (PAIRED, WITHIN)
+"""Two-way residual variance, of systems on the same topics; one-way variance within systems."""
 NO_VARIANCE = "a variance of 0 needs no topics at all; 2 are the smallest number possible"
+AS_IN_PAPERS = (
+    "variance within systems (one-way, equation 1), as in Sakai's papers; that of systems on the "
+    "same topics is smaller and asks for fewer topics"
+)
 NO_CONSTANTS = "Nagata's constants are for alpha 0.05 or 0.01, beta 0.2 or 0.1; else it is exact"
 
 
@@ -35,7 +42,7 @@ def topic_set_size(
     beta: Numbers = 0.2,
     method: str = "anova",
     mode: str = "exact",
-    paired: bool = False,
+    variance_of: str | None = None,
 ) -> xr.Dataset:
     """Return the number of topics that a test collection needs.
 
@@ -44,8 +51,8 @@ def topic_set_size(
     Parameters
     ----------
     variance
-        Variance of the scores; that of differences is twice as large. Of the dataset of `variances`
-        it is the residual one, of systems on the same topics.
+        Variance of the scores; that of differences is twice as large. Or the dataset of
+        `variances`, which has two.
     min_diff
         Difference in mean score to detect, between the best and the worst system (anova) or two
         systems (t); 0.1 by default.
@@ -60,14 +67,16 @@ def topic_set_size(
     mode
         ``exact``: the smallest number of topics with a power of at least 1 - beta. ``sakai``: that
         of Sakai's spreadsheet for ``anova``, which rounds the power to two decimals.
-    paired
-        Whether `variance` is the two-way residual variance, of systems on the same topics.
+    variance_of
+        Which variance it is: ``paired`` (two-way residual, of systems on the same topics) or
+        ``within`` (one-way, within systems). By default ``within``, as in the papers; ``paired`` of
+        the dataset of `variances`, unless `mode` is ``sakai``.
 
     Returns
     -------
     sizes
         Dataset: `topics`, and their `power`, or their `expected_width` for ``ci``. Coordinates
-        hold the parameters, the attribute ``notes`` remarks.
+        hold the parameters, attributes ``variance_of`` and, with remarks, ``notes``.
 
     Raises
     ------
@@ -87,8 +96,13 @@ def topic_set_size(
     """
     _check_choice("method", method, METHODS)
     _check_choice("mode", mode, MODES)
+    if variance_of is not None:
+        _check_choice("variance_of", variance_of, VARIANCES_OF)
+    chosen = variance_of or default_variance_of(isinstance(variance, xr.Dataset), mode)
+    notes = list[str]()
     if isinstance(variance, xr.Dataset):
-        variance, paired = variance.get("residual_variance", ()), True
+        notes += [AS_IN_PAPERS] if variance_of is None and chosen == WITHIN else []
+        variance = variance.get(f"{chosen}_variance", ())
     wanted, other = ("width", "min_diff") if method == "ci" else ("min_diff", "width")
     given = {"min_diff": min_diff, "width": width}
     if given[other] is not None:
@@ -101,14 +115,23 @@ def topic_set_size(
     values |= {"alpha": alpha} if method == "ci" else {"alpha": alpha, "beta": beta}
     parameters = labelled_all(values)
     tool = method == "anova" and mode == "sakai"
-    notes = [] if parameters["variance"].all() else [NO_VARIANCE]
+    notes += [] if parameters["variance"].all() else [NO_VARIANCE]
     notes += _notes_of_tool(parameters) if tool else []
-    compute = interval_sizes if method == "ci" else partial(_sizes, paired=paired, tool=tool)
+    anova = partial(_sizes, paired=chosen == PAIRED, tool=tool)
+    compute = interval_sizes if method == "ci" else anova
     topics, reached = xr.apply_ufunc(compute, *parameters.values(), output_core_dims=[[], []])
     second = "expected_width" if method == "ci" else "power"
     results = {"topics": topics.astype(np.int64), second: reached}
-    attrs = {"analysis": "design", "method": method, "mode": mode, "paired": paired, "notes": notes}
-    return described(results, parameters, attrs)
+    attrs = {"analysis": "design", "method": method, "mode": mode, "variance_of": chosen}
+    return described(results, parameters, attrs | {"notes": notes})
+
+
+def default_variance_of(of_scores: bool, mode: str) -> str:
+    """Return which variance a design takes unless it is named: the papers' one, within systems.
+
+    Of scores it is that of systems on the same topics, unless the mode is that of the papers.
+    """
+    return PAIRED if of_scores and mode != "sakai" else WITHIN
 
 
 def _sizes(
@@ -188,7 +211,7 @@ def wcw(
     for name in routes:
         _check_choice("route", name, ROUTES)
     if isinstance(variance, xr.Dataset):
-        variance = variance.get("variance", ())
+        variance = variance.get("within_variance", ())
     values = {"variance": variance, "topics": topics, "alpha": alpha}
     others = {"systems": systems, "beta": beta}
     parameters = labelled_all(values if routes == ["ci"] else values | others)
@@ -196,7 +219,9 @@ def wcw(
     label = xr.DataArray(np.array(routes, object), dims="route", coords={"route": routes})
     width = widths[0] if isinstance(route, str) else xr.concat(widths, label)
     notes = _notes_of_tool(parameters) if "anova-tool" in routes else []
-    result = described({"width": width}, parameters, {"analysis": "wcw", "notes": notes})
+    result = described(
+        {"width": width}, parameters, {"analysis": "wcw", "variance_of": WITHIN, "notes": notes}
+    )
     return result.assign_coords({"route": route}) if isinstance(route, str) else result
 
 

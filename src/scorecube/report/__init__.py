@@ -19,6 +19,8 @@ def report(
     collections: Sequence[str] | None = None,
     title: str = "",
     primary: str = "",
+    min_diff: float | None = None,
+    variance_of: str | None = None,
 ) -> str:
     """Write all results of a study as one self-contained page.
 
@@ -34,6 +36,8 @@ def report(
         The name of the study by default.
     primary
         Metric that comes first.
+    min_diff, variance_of
+        Of the design, as of `topic_set_size`: difference to detect, 0.1 by default, and variance.
 
     Returns
     -------
@@ -67,7 +71,14 @@ def report(
         opened: Any = open_study(study) if isinstance(study, str | PathLike) else study
         if not isinstance(opened, Study):
             opened = _study_of(opened, folder)
-        write_page(opened, path, collections=collections, title=title, primary=primary)
+        write_page(
+            opened,
+            path,
+            collections=collections,
+            title=title,
+            primary=primary,
+            design={"min_diff": min_diff, "variance_of": variance_of},
+        )
     return path
 
 

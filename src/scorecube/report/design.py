@@ -17,12 +17,17 @@ from scorecube.report.tables import Table
 from scorecube.report.views import TOPICS, Answer, View
 
 SIZES = (
-    *("method", "mode", "variance", "min_diff", "width", "systems", "alpha", "beta"),
+    *("method", "mode", "variance", "variance_of", "min_diff", "width", "systems"),
+    *("alpha", "beta"),
     *("topics", "topics_low", "topics_high", "power"),
 )
-WIDTHS = ("route", "variance", "systems", "alpha", "beta", "topics", "width")
+WIDTHS = ("route", "variance", "variance_of", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
+WORDS = {
+    "paired": "the paired variance (two-way residual)",
+    "within": "the variance within systems (one-way)",
+}
 GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
 
@@ -64,8 +69,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             enough = f"the {at_hand} at hand {'are too few' if low > at_hand else verdict}"
         clause = (
             f"for a difference of {row['min_diff']:g}, best against worst of "
-            f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}); "
-            f"{enough}"
+            f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}), by "
+            f"{WORDS[row['variance_of']]} of {row['variance']:.4f}; {enough}"
         )
         yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, "topics needed")
 
@@ -168,16 +173,16 @@ DESIGN = View(
             make=sizes,
             variables=designs.SIZES,
             brief="metric=label difference=min_diff width topics_needed=topics~ have=n_topics "
-            "expected_width systems variance alpha power",
+            "expected_width systems variance of=variance_of alpha power",
         )
     },
     about="How many topics separate the best and the worst of several systems, whose means differ "
-    "by at least the difference, with probability 1 - beta at level alpha? All systems have the "
-    "same topics (two-way residual variance); the papers' numbers, for topics of their own, are "
-    "larger. Limits are about these systems on other topics. Fewer topics do not make a metric "
-    "better: equal differences mean less on a wide range.",
+    "by at least the difference, with probability 1 - beta at level alpha? By the paired variance "
+    "(two-way residual) all systems have the same topics; the papers take the one within systems "
+    "(one-way), which is larger and asks for more. Limits are about these systems on other topics. "
+    "Fewer topics do not make a metric better: equal differences mean less on a wide range.",
     answers={TOPICS: answers},
-    conditions="method mode min_diff systems alpha beta",
+    conditions="method mode variance_of min_diff systems alpha beta",
     figure=size_curves,
     compute=lambda cube: designs.design_of_cube(cube, "drop"),
     page_result=designs.page_design,
@@ -191,7 +196,7 @@ WCW = View(
             "",
             make=widths,
             variables=designs.SIZES,
-            brief="metric=label route topics width variance systems alpha",
+            brief="metric=label route topics width variance of=variance_of systems alpha",
         )
     },
     figure=width_curves,

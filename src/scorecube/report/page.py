@@ -120,10 +120,12 @@ def write_page(
     collections: Sequence[str] | None = None,
     title: str = "",
     primary: str = "",
+    design: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> None:
     """Write the report of a study as one file, written atomically; see `scorecube.report`.
 
+    design: Options of the design that the page shows, by name.
     progress: Called with (results drawn, results in total).
     Raises BadStudy: A study without collections, or without one of those.
     Raises BadName: A primary metric that no collection has.
@@ -145,7 +147,7 @@ def write_page(
             f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
         )
     sections: dict[tuple[str, str], Section] = {}
-    results = [(name, *found) for name in chosen for found in _results(study, name)]
+    results = [(name, *found) for name in chosen for found in _results(study, name, design or {})]
     for done, (name, kind, make) in enumerate(results, 1):
         if (result := make()) is not None:
             result = result.assign_attrs({COLLECTION: name})
@@ -162,14 +164,16 @@ def write_page(
     write_file(Path(path), render(study.path, title or name or study.path, facts, ordered, known))
 
 
-def _results(study: Study, name: str) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
+def _results(
+    study: Study, name: str, design: Mapping[str, Any]
+) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
     """Yield analyses with what loads their newest result, or computes one."""
     collection = study[name]
     for kind in collection.contents()["results"]:
         yield kind, partial(collection.result, kind)
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
-            yield kind, partial(lambda make: make(collection.cube, name), compute)
+            yield kind, partial(lambda make: make(collection.cube, name, **design), compute)
 
 
 def part_of(kind: str, result: xr.Dataset) -> Part:

@@ -29,7 +29,7 @@ TABLES = {
     "cells": Table("metric gain run topic", "metric gain run topic score", source="cube"),
     "variance": Table(
         "metric gain",
-        "metric gain n_runs n_topics variance residual_variance",
+        "metric gain n_runs n_topics within_variance paired_variance",
         source="cube",
         part=lambda cube: designs.variances(cube, "drop"),
         variables=designs.VARIANCES,

@@ -119,8 +119,8 @@ class View:
     shown
         Tables that pages and terminals show; the first by default.
     compute, page_result
-        Make the result from a cube, for what is not stored; for pages from a cube and the name of
-        its collection, None for none.
+        Make the result from a cube, for what is not stored; for pages from a cube, the name of its
+        collection and perhaps options, None for none.
     """
 
     name: str
@@ -135,7 +135,7 @@ class View:
     overview: Callable[..., None] | None = None
     shown: Sequence[str] = ()
     compute: Callable[[xr.Dataset], xr.Dataset] | None = None
-    page_result: Callable[[xr.Dataset, str], xr.Dataset | None] | None = None
+    page_result: Callable[..., xr.Dataset | None] | None = None
 
     def __post_init__(self) -> None:
         """Set what follows from the rest."""

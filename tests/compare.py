@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
-    r"/variances/(residual_)?variance(_low|_high)?$": "both variances have the names of the contract",
+    r"/variances/(residual_)?variance(_low|_high)?$": "both variances have the names of the contract"
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
 

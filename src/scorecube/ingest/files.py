@@ -10,7 +10,9 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from scorecube.errors import BadInput
 from scorecube.ingest.kinds import is_zarr, refuse_other_kinds
@@ -104,17 +106,17 @@ def _gzip_stream(content: bytes) -> gzip.GzipFile:
         from isal.igzip import IGzipFile
     except ImportError:
         return gzip.GzipFile(fileobj=io.BytesIO(content))
-    stream: gzip.GzipFile = IGzipFile(fileobj=io.BytesIO(content))
-    return stream
+    return IGzipFile(fileobj=io.BytesIO(content))
 
 
 def _damage() -> tuple[type[Exception], ...]:
     """Return the errors of gzip files that are cut off or damaged."""
-    try:
-        from isal.isal_zlib import error
-    except ImportError:
-        return EOFError, gzip.BadGzipFile, zlib.error
-    return EOFError, gzip.BadGzipFile, zlib.error, error
+    errors: list[type[Exception]] = [EOFError, gzip.BadGzipFile, zlib.error]
+    with suppress(ImportError):
+        from isal.isal_zlib import IsalError
+
+        errors.append(cast("type[Exception]", IsalError))  # its stubs name an instance
+    return tuple(errors)
 
 
 def read_text(path: PathLike) -> str:

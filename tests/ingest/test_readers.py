@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.errors import BadInput
-from scorecube.ingest import formats, tools
-from scorecube.ingest.formats import Format
+from scorecube.errors import BadInput, BadName
+from scorecube.ingest import formats, readers
+from scorecube.ingest.formats import Row, reader
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
@@ -201,13 +201,32 @@ def test_bad_lines_are_refused_by_file_and_line(
     assert words in first
 
 
-def test_a_format_from_outside_without_a_column_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(formats, "REGISTERED", {})
+@pytest.fixture
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget formats that a test declares."""
+    monkeypatch.setattr(formats, "DECLARED", formats.DECLARED.copy())
+    monkeypatch.setattr(readers, "DECLARED", formats.DECLARED)
+
+
+@pytest.mark.usefixtures("declared")
+def test_a_format_from_outside_without_a_column_is_refused(tmp_path: Path) -> None:
     frame = pd.DataFrame({"run": ["a"], "item": ["1"], "score": [0.5]})
-    formats.register_format(Format("mine", "of a test", lambda _: False, lambda *_: frame))
-    monkeypatch.setattr(tools, "REGISTERED", formats.REGISTERED)
+    reader("mine", "of a test", lambda _: False)(lambda _: frame)
     (tmp_path / "x").write_text("1")
     with pytest.raises(BadInput, match="x: the layout mine returns no column 'topic'"):
         import_scores(tmp_path / "x", layout="mine")
+
+
+@pytest.mark.usefixtures("declared")
+def test_formats_from_outside_are_tried_first_and_keep_our_names(tmp_path: Path) -> None:
+    reader("mine", "of a test", lambda file: file.text.startswith("topic,"))(
+        lambda file: [Row(1, "m", "t", [0.5])]
+    )
+    path = tmp_path / "x.csv"
+    path.write_text("topic,a\n1,0.5\n")
+    with pytest.raises(BadInput, match=r"x\.csv:1: score '\[0\.5\]' of score is not a finite"):
+        import_scores(path)
+    with pytest.raises(BadName, match="exists in scorecube"):
+        reader("trec_eval", "of a test", lambda _: True)(lambda _: [])
+    with pytest.raises(BadName):
+        reader("auto", "of a test", lambda _: True)(lambda _: [])

@@ -24,7 +24,7 @@ import pytrec_eval
 import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File
-from scorecube.ingest.tools import detect
+from scorecube.ingest.readers import detect
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import read_scores
 
@@ -71,7 +71,7 @@ DETECTED = [
 
 @pytest.mark.parametrize(("content", "layout"), DETECTED)
 def test_formats_are_told_by_content(tmp_path: Path, content: str, layout: str) -> None:
-    assert detect(File.read(written(tmp_path / "scores", content))) == layout
+    assert detect(File.read(written(tmp_path / "scores", content))).name == layout
 
 
 NAMES = {
@@ -157,7 +157,7 @@ def test_the_program_ir_measures(tmp_path: Path, options: list[str]) -> None:
     measures = ["AP", "nDCG@10", "P(rel=2)@5", "ERR@20", "R@100", "NumRel"]
     done = subprocess.run([*command, *measures, *options], capture_output=True, text=True, check=True)  # fmt: skip
     path = written(tmp_path / "good.tsv", done.stdout)
-    assert detect(File.read(path)) == "ir_measures"
+    assert detect(File.read(path)).name == "ir_measures"
     cube = import_scores(path)
     assert {*cube["metric"].values} == {"AP", "nDCG@10", "P(rel=2)@5", "ir_measures:ERR@20", "Recall@100"}  # fmt: skip
     np.testing.assert_allclose(cube["score"].sel(metric="AP").values.ravel(), [7 / 12, 1], atol=5e-5)  # fmt: skip
@@ -255,7 +255,7 @@ EXPECTED: dict[str, Callable[[], Cells]] = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_log_of_each_tool_is_found_by_content_and_read_into_its_scores(name: str) -> None:
-    assert {detect(File.read(path)) for path in FILES[name]} == {name}
+    assert {detect(File.read(path)).name for path in FILES[name]} == {name}
     expected = EXPECTED[name]()
     assert len(expected) >= 8
     assert len(set(expected.values())) > 1

@@ -12,8 +12,10 @@ from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, option
-from scorecube.ingest.formats import AUTO, NUMBERS, layouts
+from scorecube.ingest.formats import AUTO
 from scorecube.ingest.options import EVALUATE, IMPORT
+from scorecube.ingest.readers import layouts
+from scorecube.ingest.readers.general import NUMBERS
 from scorecube.ingest.roles import TAKEN
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 

@@ -1,99 +1,120 @@
-"""Formats of files of per-topic scores: what one is, and their list."""
+"""Formats of files of per-topic scores: a file, and the decorator that declares a reader of one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scorecube.errors import BadInput, BadName, kind_of
-from scorecube.ingest.files import PathLike, bare_name, is_json, read_text
+from scorecube.errors import BadName
+from scorecube.ingest.files import PathLike, is_json, read_text
+from scorecube.ingest.kinds import readable_kind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorecube.ingest.scores import Part
 
-AUTO, MATRIX, NUMBERS, LONG = "auto", "matrix", "numbers", "long"
+AUTO = "auto"
 N_LINES = 50
 """Number of lines from which a format is detected."""
-BUILT_IN = {
-    MATRIX: "topics down, runs across, or exchanged, one file a metric",
-    NUMBERS: "a matrix without a header, as of NTCIREVAL: runs are numbered",
-    LONG: "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
-    "gdeval": "output of gdeval or ndeval",
-    "trec_eval": "output of trec_eval -q, one file a run",
-    "ir_measures": "output of ir_measures -q, one file a run",
-    "nev": "output of NTCIREVAL, one file a run",
-    "pytrec_eval": "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
-    "every_eval_ever": "samples of Every Eval Ever (JSON lines)",
-    "lm_eval": "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
-    "inspect": "log of Inspect in JSON",
-    "autojudge": "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
-}
-"""Formats of this package, general ones first; they are tried from the last."""
+
+
+class Asked(NamedTuple):
+    """What is asked of files.
+
+    metric: Name of the metric where a file does not name it, else the only one to read.
+    chosen: Role (run, topic, collection, seed, score) -> its column.
+    items: Ids of all items, of files that list only those that a run has solved.
+    """
+
+    metric: str | None = None
+    chosen: Mapping[str, str] = {}
+    items: tuple[str, ...] = ()
+
+
+class Row(NamedTuple):
+    """A score of a file: its line, or its number from 1 on, and its labels."""
+
+    line: int
+    run: object
+    topic: object
+    score: object
+    metric: object = "score"
+    collection: object = ""
+    seed: object = ""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of scores, which is read once; the text of Parquet is empty."""
+    """A file of scores, which is read once; the text of a binary file is empty.
+
+    kind: What a binary file, or a folder, is; see `scorecube.ingest.kinds`.
+    """
 
     path: PathLike
     text: str
+    kind: str = ""
+    asked: Asked = field(default_factory=Asked)
+    notes: list[str] = field(default_factory=list)
+    """Lines that a reader adds, about what it did not read."""
 
     @classmethod
-    def read(cls, path: PathLike) -> File:
+    def read(cls, path: PathLike, asked: Asked | None = None) -> File:
         """Read a file (BadInput for one that cannot be read, or is no text)."""
-        return cls(path, "" if bare_name(path).endswith(".parquet") else read_text(path))
+        kind = readable_kind(path)
+        return cls(path, "" if kind else read_text(path), kind, asked or Asked())
 
     @cached_property
     def lines(self) -> list[str]:
-        """First lines that are not empty, at least one."""
+        """First lines that are not empty, at least one of a text."""
         lines = (match.group() for match in re.finditer(r"[^\n]*\S[^\n]*", self.text))
         return list(islice(lines, N_LINES))
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """Cells of these lines between commas, tabs or semicolons; none of JSON and Parquet."""
+        """Cells of these lines between commas, tabs or semicolons; none of other files."""
         from scorecube.ingest.tables import delimiter_of
 
-        lines = [] if not self.text or is_json(self.text) else self.lines
+        lines = [] if self.is_json or not self.text else self.lines
         delimiter = delimiter_of(self.text)
         return [[cell.strip(' "') for cell in line.split(delimiter)] for line in lines]
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the text is JSON, or lines of it."""
+        return is_json(self.text)
 
     @cached_property
     def records(self) -> list[tuple[int, dict[str, Any]]]:
         """Objects of JSON with their lines; none of other files (BadInput for other values)."""
-        from scorecube.ingest.tables import parse_json
+        from scorecube.ingest.json_rows import objects_of
 
-        records = parse_json(self.text, self.path) if is_json(self.text) else []
-        for line, row in records:
-            if not isinstance(row, dict):
-                text = f"an object is expected; found {kind_of(row)}"
-                raise BadInput(text, self.path, line)
-        return records
+        return objects_of(self.text, self.path) if self.is_json else []
+
+    @property
+    def first(self) -> Mapping[str, Any]:
+        """The first object of JSON; an empty one of other files."""
+        return self.records[0][1] if self.records else {}
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The file as a table; see `scorecube.ingest.tables`."""
-        import pandas as pd
+        """The file as a table; see `scorecube.ingest.tables` and `scorecube.ingest.json_rows`."""
+        from scorecube.ingest import json_rows, tables
+        from scorecube.ingest.kinds import PARQUET
 
-        from scorecube.ingest import tables
-
-        if not self.text:
+        if self.kind == PARQUET:
             return tables.table_of_frame(tables.read_parquet(self.path))
-        if self.records:
-            lines, rows = zip(*self.records, strict=True)
-            return tables.table_of_frame(pd.DataFrame(rows, dtype=object), lines)
+        if self.is_json:
+            return json_rows.table_of_records(self.records, self.asked.chosen.values(), self.path)
         return tables.table_of_text(self.text, self.path)
 
-    @cached_property
+    @property
     def names(self) -> set[str]:
         """Names in its first object; none of other files than JSON."""
-        return {*self.records[0][1]} if self.records else set()
+        return {*self.first}
 
     @cached_property
     def nested(self) -> dict[str, dict[str, Any]]:
@@ -102,40 +123,83 @@ class File:
         return only if all(isinstance(part, dict) for part in only.values()) else {}
 
 
+Scores = "Iterable[Row] | pd.DataFrame | Part"
+"""What readers return: rows, or a frame with the columns run, topic and score, and perhaps further
+fields of `Row`, system, gain and topic_group, whose index is the line."""
+Detect = Callable[[File], bool]
+
+
 @dataclass(frozen=True)
 class Format:
     """A format of files of per-topic scores.
 
     name: Value of the argument `layout`.
     about: Content of a file in a few words, for help and messages.
-    detect: Returns whether a `File` has this format. Formats that are registered later are tried
-        first.
-    read: Reads a `File`, and perhaps only one metric: returns a data frame with a row a score, of
-        the columns run, topic and score, and perhaps collection, metric, gain, seed, system and
-        topic_group; the index is the line. Formats of this package may return a `Part`.
+    detect: Returns whether a `File` has this format, from its first lines or objects.
+    read: Returns the scores of a `File`, see `Scores`.
+    is_general: Whether it is tried only if no other format fits.
     """
 
     name: str
     about: str
-    detect: Callable[[File], bool]
-    read: Callable[..., pd.DataFrame | Part]
+    detect: Detect
+    read: Callable[[File], Any]
+    is_general: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this package declares it."""
+        return self.read.__module__.startswith("scorecube.")
 
 
-REGISTERED: dict[str, Format] = {}
-"""Formats from code outside of the package, by name."""
+class Summary(NamedTuple):
+    """A file of a tool that has no scores of single topics, and what to import instead."""
+
+    about: str
+    way: str
+    detect: Detect
 
 
-def register_format(added: Format) -> None:
-    """Add a format, which is tried before all others, or replace an added one of its name.
+DECLARED: dict[str, Format] = {}
+"""Name -> format, of this package and of others."""
+SUMMARIES: list[Summary] = []
+"""Files beside those of scores: left out of folders with a note, refused alone."""
 
-    Raises BadName: The name of a format of this package.
+
+def summary(about: str, way: str, detect: Detect) -> None:
+    """Declare files that a tool writes beside its scores; see `Summary`."""
+    SUMMARIES.append(Summary(about, way, detect))
+
+
+def reader(
+    name: str, about: str, detect: Detect, *, is_general: bool = False
+) -> Callable[[Callable[[File], Any]], Callable[[File], Any]]:
+    """Declare a function as the reader of a format; see `Format`.
+
+    Formats of other packages are tried before those of this one.
+
+    Raises
+    ------
+    BadName
+        The name of a format of this package, for another one.
+
+    Examples
+    --------
+    >>> @reader("pairs", "topic=score, one file a run", lambda file: "=" in file.lines[0])
+    ... def read_pairs(file):
+    ...     for line, text in enumerate(file.text.split(), 1):
+    ...         topic, score = text.split("=")
+    ...         yield Row(line, "mine", topic, score)
+    >>> list(read_pairs(File("x", "t1=0.5")))[0].score
+    '0.5'
+    >>> del DECLARED["pairs"]
     """
-    if added.name in (AUTO, *BUILT_IN):
-        raise BadName(f"layout {added.name!r} exists in scorecube; choose another name")
-    REGISTERED.pop(added.name, None)
-    REGISTERED[added.name] = added
 
+    def declare(function: Callable[[File], Any]) -> Callable[[File], Any]:
+        added = Format(name, about, detect, function, is_general)
+        if name == AUTO or (name in DECLARED and DECLARED[name].is_ours and not added.is_ours):
+            raise BadName(f"layout {name!r} exists in scorecube; choose another name")
+        DECLARED[name] = added
+        return function
 
-def layouts() -> dict[str, str]:
-    """Return the names of all formats, with their content in a few words."""
-    return BUILT_IN | {name: added.about for name, added in REGISTERED.items()}
+    return declare

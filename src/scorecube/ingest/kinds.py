@@ -124,11 +124,15 @@ def _kind_of_zeros(part: bytes) -> Kind:
     return Kind("no text (zero bytes in it)", "save it as text in UTF-8, such as CSV")
 
 
+def way_of(kind: Kind, path: PathLike) -> str:
+    """Return what to do with a file of a kind."""
+    return kind.way.replace("FILE", shlex.quote(Path(path).name))
+
+
 def refuse_other_kinds(content: bytes, path: PathLike) -> None:
     """Refuse content that is no text, with what it is and what to do (BadInput)."""
     if (kind := kind_of_content(content)) is not None:
-        way = kind.way.replace("FILE", shlex.quote(Path(path).name))
-        raise BadInput(f"{kind.what}, not text; {way}", path)
+        raise BadInput(f"{kind.what}, not text; {way_of(kind, path)}", path)
 
 
 def readable_kind(path: PathLike) -> str:

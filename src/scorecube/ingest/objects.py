@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -11,9 +12,10 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.teams import with_topic_groups
-from scorecube.errors import BadInput, kind_of
+from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest.files import PathLike
+from scorecube.ingest.files import PathLike, name_in
+from scorecube.ingest.formats import File
 from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
 from scorecube.ingest.scores import (
     DIMS,
@@ -29,6 +31,8 @@ from scorecube.ingest.scores import (
 from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_long
 
+FILE = "file"
+"""Chosen for the run: a run is called as its file."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
@@ -104,6 +108,32 @@ def scores_of_nested(
     columns.insert(holding[0], "metric")
     counts = measures.NO_MEASURES if holding[0] else None
     return only_measures(_rows(rows, columns), metric, measures.from_trec_eval, path, counts)
+
+
+def scores_of_file(file: File) -> Part:
+    """Return the scores of a run, which a file of dictionaries is named after, or of runs by name.
+
+    Raises BadInput: Dictionaries of measures that may be means of systems, unless the run is
+    chosen.
+    """
+    inner = [value for part in file.nested.values() for value in part.values()]
+    if any(isinstance(value, dict) for value in inner):
+        return scores_of_nested(file.nested, file.asked.metric, file.path)
+    if not _are_topics(list(file.nested)) and file.asked.chosen.get("run") != FILE:
+        topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
+        text = (
+            f"{', '.join(file.nested)[:80]}: systems with means, which have no topics, or {topics}"
+        )
+        raise BadInput(text, file.path, option="run_column")
+    runs = {name_in(file.path, r"\.[^.]*$"): file.nested}
+    return scores_of_nested(runs, file.asked.metric, file.path)
+
+
+def _are_topics(names: Sequence[str]) -> bool:
+    """Return whether names are ids of topics: all alike but for their numbers."""
+    shapes = {re.sub(r"\d+", "0", name) for name in names}
+    words = {header_word(re.sub(r"\d+", "", name)) for name in names}
+    return len(shapes) == 1 and "0" in next(iter(shapes)) and not words & RUNS
 
 
 def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:

@@ -6,7 +6,8 @@ from typing import Literal
 
 from scorecube import names
 from scorecube.analyses.options import option_field, options_of
-from scorecube.ingest.formats import AUTO, layouts
+from scorecube.ingest.formats import AUTO
+from scorecube.ingest.readers import layouts
 
 
 @dataclass(frozen=True, kw_only=True)

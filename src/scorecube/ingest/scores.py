@@ -18,7 +18,7 @@ from scorecube.collection.teams import listed, teams_of, with_systems, with_topi
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.roles import TAKEN
-from scorecube.ingest.tables import labels_of, numbers_of
+from scorecube.ingest.tables import labels_of, numbers_of, plain_cells
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -68,6 +68,7 @@ def only_measures(
         something else.
     counts: Measures that are read only on request.
     """
+    frame = plain_cells(frame)
     measures = labels_of(frame["metric"])
     name_of = {measure: label(measure) for measure in measures.categories}
     wanted = [theirs for theirs, ours in name_of.items() if metric in (None, theirs, ours)]
@@ -142,7 +143,8 @@ def _joined(parts: Sequence[Part]) -> pd.DataFrame:
 
 def _tidied(part: Part) -> pd.DataFrame:
     """Return scores with all labels, as categories; refuse a missing one, and what is no score."""
-    frame, columns = part.frame, dict[str, Any]()
+    frame = plain_cells(part.frame)
+    columns = dict[str, Any]()
     for role in LABELS:
         if role not in frame:
             columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([""]))

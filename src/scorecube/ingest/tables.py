@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -81,26 +80,6 @@ def delimiter_of(text: str) -> str:
     return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
 
 
-def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
-    """Return the objects of JSON lines with their lines, those of a list, or the only one."""
-    lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
-    try:
-        is_lines = isinstance(json.loads(lines[0][1]), dict)
-    except (ValueError, RecursionError):
-        is_lines = False
-    records = []
-    for number, part in lines if is_lines else [(1, text)]:
-        try:
-            records.append((number, json.loads(part)))
-        except (ValueError, RecursionError) as error:
-            line = number if is_lines else getattr(error, "lineno", number)
-            end = "" if part.rstrip().endswith(("]", "}")) else "; it may be cut off"
-            raise BadInput(f"not JSON: {error}{end}", path, line) from None
-    if not is_lines and isinstance(records[0][1], list):
-        return list(enumerate(records[0][1], 1))
-    return records
-
-
 def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFrame:
     """Return a data frame as a table: named labels of rows are columns, nested cells are text."""
     named = [name for name in frame.index.names if name is not None]
@@ -110,10 +89,21 @@ def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFra
     refuse_repeated(header, None)
     table = frame.set_axis(header, axis=1)
     table.index = pd.Index(lines or range(1, len(table) + 1), name=LINE)
-    for name in [name for name in table if table[name].dtype == object]:
-        cells = [str(cell) if isinstance(cell, NESTED) else cell for cell in table[name].tolist()]
-        table[name] = pd.Series(cells, table.index, dtype=object)
-    return table
+    return plain_cells(table)
+
+
+def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose nested cells are text, which is no number and names its row."""
+    changed = {}
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if column.dtype != object:
+            continue
+        cells = column.tolist()
+        if any(isinstance(cell, NESTED) for cell in cells):
+            texts = [str(cell) if isinstance(cell, NESTED) else cell for cell in cells]
+            changed[name] = pd.Series(texts, frame.index, dtype=object)
+    return frame.assign(**changed) if changed else frame
 
 
 def read_parquet(path: PathLike) -> pd.DataFrame:

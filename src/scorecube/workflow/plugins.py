@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
-"""Of entry points: classes of analyses, functions with the decorator `metric`, a `Format` each."""
+"""Of entry points: classes of analyses, functions with `metric` or `reader`."""
 
 
 @cache
@@ -15,15 +15,11 @@ def load_plugins() -> tuple[str, ...]:
     problems = []
     for point in (point for group in GROUPS for point in entry_points(group=group)):
         try:
-            loaded = point.load()  # a metric registers itself
+            loaded = point.load()  # a metric and a reader declare themselves
             if point.group == "scorecube.analyses":
                 from scorecube.analyses.registry import register
 
                 register(loaded)
-            elif point.group == "scorecube.readers":
-                from scorecube.ingest.formats import register_format
-
-                register_format(loaded)
         except Exception as error:
             text = f"the plugin {point.name} ({point.value}) cannot be loaded"
             problems.append(f"{text}: {type(error).__name__}: {error}")

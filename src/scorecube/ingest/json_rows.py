@@ -1,0 +1,179 @@
+"""JSON and lines of JSON -> records and tables; names with dots reach what is nested in them.
+
+``provider.id`` is the field id of the object provider, ``scores.0.value`` one of the first of a
+list. Where a file is one object, its rows are its list of objects, or its objects by id, whose ids
+are a column `KEY`; a name may begin with the place of the list: ``results.results.testIdx``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scorecube.errors import BadInput, kind_of, option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scorecube.files import PathLike
+
+KEY = "key"
+"""Column of the ids of objects that are rows by id."""
+DEEPEST = 4
+"""Levels of objects in which rows are looked for, and of names of columns."""
+WIDEST = 500
+"""Columns of a table of nested objects; further ones are reached by name."""
+Record = tuple[int, dict[str, Any]]
+"""An object, and its line or number."""
+
+
+class Place(NamedTuple):
+    """A list of objects, or objects by id, in an object: its name with dots, and the rows."""
+
+    name: str
+    rows: list[dict[str, Any]]
+
+
+def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
+    """Return the objects of JSON lines with their lines, those of a list, or the only one."""
+    lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
+    try:
+        is_lines = isinstance(json.loads(lines[0][1]), dict)
+    except (ValueError, RecursionError):
+        is_lines = False
+    if not is_lines:
+        whole = _loaded(text, 1, path)
+        return list(enumerate(whole, 1)) if isinstance(whole, list) else [(1, whole)]
+    return [(number, _loaded(line, number, path)) for number, line in lines]
+
+
+def _loaded(part: str, number: int, path: PathLike | None) -> Any:
+    """Return the value of a text (BadInput for one that is no JSON)."""
+    try:
+        return json.loads(part)
+    except (ValueError, RecursionError) as error:
+        end = "" if part.rstrip().endswith(("]", "}")) else "; it may be cut off"
+        line = number + getattr(error, "lineno", 1) - 1
+        raise BadInput(f"not JSON: {error}{end}", path, line) from None
+
+
+def objects_of(text: str, path: PathLike | None) -> list[Record]:
+    """Return the objects of a text with their lines (BadInput for other values)."""
+    records = parse_json(text, path)
+    for line, row in records:
+        if not isinstance(row, dict):
+            raise BadInput(f"an object is expected; found {kind_of(row)}", path, line)
+    return records
+
+
+def at(value: object, name: str) -> Any:
+    """Return what a name with dots reaches; None for nothing.
+
+    Examples
+    --------
+    >>> row = {"provider": {"id": "m"}, "scores": [{"value": 1}], "a.b": 2}
+    >>> [at(row, name) for name in ("provider.id", "scores.0.value", "a.b", "provider.x", "x")]
+    ['m', 1, 2, None, None]
+    """
+    if isinstance(value, Mapping):
+        if name in value:
+            return value[name]
+        # A key may have dots itself: longer ones first.
+        for end in [k for k in range(len(name) - 1, 0, -1) if name[k] == "."]:
+            if name[:end] in value:
+                return at(value[name[:end]], name[end + 1 :])
+        return None
+    first, _, rest = name.partition(".")
+    if isinstance(value, list) and first.isdecimal() and int(first) < len(value):
+        return at(value[int(first)], rest) if rest else value[int(first)]
+    return None
+
+
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of another value."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def table_of_records(
+    records: Sequence[Record], wanted: Collection[str] = (), path: PathLike | None = None
+) -> pd.DataFrame:
+    """Return a table of objects: a column each field, nested ones by names with dots.
+
+    wanted: Names of columns that may lie in lists, or begin with the place of the rows.
+    """
+    import pandas as pd
+
+    from scorecube.ingest.tables import table_of_frame
+
+    prefix = ""
+    outside: dict[str, Any] = {}
+    if len(records) == 1 and (places := _places_of(records[0][1])):
+        place = _chosen_place(places, wanted, path)
+        outside = dict(_fields(records[0][1]))
+        records = list(enumerate(place.rows, 1))
+        prefix = f"{place.name}."
+    lines = [line for line, _ in records]
+    rows = [row for _, row in records]
+    if any(isinstance(value, dict) for row in rows for value in row.values()):
+        rows = [dict(_fields(row)) for row in rows]
+    frame = pd.DataFrame(rows, dtype=object)
+    for name, value in outside.items():
+        if name not in frame:
+            frame[name] = [value] * len(frame)
+    for name in wanted:
+        if name not in frame:
+            own = name.removeprefix(prefix)
+            cells = [at(record, own) for _, record in records]
+            if any(cell is not None for cell in cells):
+                frame[name] = cells
+    return table_of_frame(frame, lines)
+
+
+def _fields(row: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of an object by name, with those of objects in it."""
+    for name, value in row.items():
+        if isinstance(value, dict) and value and depth < DEEPEST:
+            yield from _fields(value, f"{before}{name}.", depth + 1)
+        else:
+            yield f"{before}{name}", value
+
+
+def _places_of(whole: Mapping[str, Any], before: str = "", depth: int = 1) -> list[Place]:
+    """Return where rows may be in an object: the places nearest to its top."""
+    places = []
+    inner = []
+    for name, value in whole.items():
+        rows = objects_in(value)
+        if isinstance(value, list) and rows and len(rows) == len(value):
+            places.append(Place(f"{before}{name}", rows))
+        elif isinstance(value, dict) and _are_by_id(value):
+            by_id = [{KEY: key, **row} for key, row in value.items()]
+            places.append(Place(f"{before}{name}", by_id))
+        elif isinstance(value, dict) and depth < DEEPEST:
+            inner += _places_of(value, f"{before}{name}.", depth + 1)
+    return places or inner
+
+
+def _are_by_id(value: Mapping[str, Any]) -> bool:
+    """Return whether an object holds objects with equal fields, by id."""
+    rows = list(value.values())
+    if len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
+        return False
+    return all(row.keys() == rows[0].keys() for row in rows)
+
+
+def _chosen_place(places: Sequence[Place], wanted: Collection[str], path: PathLike | None) -> Place:
+    """Return the only place of rows, or the one that names of columns begin with."""
+    named = [place for place in places if any(name.startswith(f"{place.name}.") for name in wanted)]
+    fitting = named or [
+        place
+        for place in places
+        if all(any(at(row, n) is not None for row in place.rows) for n in wanted)
+    ]
+    if len(fitting) == 1 or (len(places) == 1 and not named):
+        return (fitting or list(places))[0]
+    shown = ", ".join(f"{place.name} ({len(place.rows)})" for place in places[:8])
+    text = f"several lists may hold the rows: {shown}"
+    example = option("topic_column", f"{places[0].name}.NAME")
+    raise BadInput(f"{text}; begin a name of a column with one: {example}", path)

@@ -1,0 +1,40 @@
+"""Test runs of deepeval: `.latest_run_full.json` and test_run_DATE.json.
+
+deepeval/test_run/api.py of confident-ai/deepeval and its test_run_sample.json, read 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scorecube.ingest.files import name_in
+from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.json_rows import at, objects_in
+
+CASES = ("testCases", "conversationalTestCases")
+PLACES = ("", "testRunData", "test_run_data")
+"""Where a file may hold a test run."""
+
+
+def _cases(file: File) -> list[Mapping[str, Any]]:
+    """Return the test cases of a file."""
+    runs = [at(file.first, place) if place else file.first for place in PLACES]
+    cases: list[Mapping[str, Any]] = []
+    for run in runs:
+        for name in CASES:
+            cases += objects_in(run.get(name)) if isinstance(run, Mapping) else []
+    return cases
+
+
+def _is_deepeval(file: File) -> bool:
+    return any("metricsData" in case for case in _cases(file)[:1])
+
+
+@reader("deepeval", "test run of deepeval in JSON, one file a run", _is_deepeval)
+def read_deepeval(file: File) -> Iterator[Row]:
+    """Yield the scores of test cases; the file is the run."""
+    run = name_in(file.path, r"\.json$")
+    for number, case in enumerate(_cases(file), 1):
+        for one in objects_in(case.get("metricsData")):
+            yield Row(number, run, case.get("name"), one.get("score"), one.get("name"))

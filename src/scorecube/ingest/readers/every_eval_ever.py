@@ -1,0 +1,24 @@
+"""Samples of Every Eval Ever: instance_level_eval.schema.json 0.3.0, read 2026-11-25."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scorecube.ingest.formats import File, Row, reader
+
+FIELDS = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
+
+
+def _is_of_samples(file: File) -> bool:
+    return file.names >= FIELDS
+
+
+@reader("every_eval_ever", "samples of Every Eval Ever (JSON lines)", _is_of_samples)
+def read_every_eval_ever(file: File) -> Iterator[Row]:
+    """Yield the scores of samples."""
+    for line, sample in file.records:
+        of = sample.get("evaluation")
+        score = of.get("score") if isinstance(of, Mapping) else None
+        task = str(sample.get("evaluation_name") or "").replace("/", "-")
+        metric = str(sample.get("evaluation_result_id") or "score")
+        yield Row(line, sample.get("model_id"), sample.get("sample_id"), score, metric, task)

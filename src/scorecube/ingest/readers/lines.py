@@ -1,0 +1,144 @@
+"""Lines of metric, topic and score, as trec_eval, ir_measures and NTCIREVAL print them; gdeval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from scorecube.errors import BadInput
+from scorecube.ingest import measure_names as measures
+from scorecube.ingest.files import name_in
+from scorecube.ingest.formats import File, reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scorecube.ingest.scores import Part
+
+RUNID, ALL, MEAN = "runid", "all", "amean"
+ENDINGS = r"\.(txt|tsv|eval|out|trec_eval|nev)$"
+
+
+class Lines(NamedTuple):
+    """Lines of a tool: a file holds one run, a score a line.
+
+    line: Regular expression of a line, with the groups metric, topic and score.
+    label: Measure of the tool -> its name here.
+    counts: Measures that are read only on request.
+    comment: Regular expression of lines without a score.
+    """
+
+    line: str
+    label: Callable[[str], str]
+    counts: re.Pattern[str] | None = None
+    comment: str = ""
+
+    def fit(self, file: File) -> bool:
+        """Return whether the first lines are of this tool."""
+        from scorecube.ingest.roles import ROLES, header_word
+        from scorecube.ingest.tables import is_score
+
+        if file.kind or file.is_json:
+            return False
+        first = self.rows(file.lines)[:2].fillna("?")
+        return bool(len(first)) and all(
+            (is_score(score) or metric == RUNID) and header_word(metric) not in ROLES["topic"]
+            for metric, score in zip(first["metric"], first["score"], strict=True)
+        )
+
+    def rows(self, lines: Sequence[str]) -> pd.DataFrame:
+        """Return metric, topic and score by line; missing where a line is none of this tool."""
+        import pandas as pd
+
+        texts = pd.Series(lines, range(1, len(lines) + 1), dtype=object).str.strip()
+        return texts[~texts.str.fullmatch(self.comment)].str.extract(f"^(?:{self.line})$")
+
+    def scores(self, file: File) -> Part:
+        """Return the scores of a file; lines of all topics are left out."""
+        from scorecube.ingest.scores import only_measures
+
+        lines = file.text.split("\n")
+        rows = self.rows(lines)
+        bad = rows.index[rows["score"].isna()]
+        if len(bad):
+            text = f"{lines[bad[0] - 1].strip()[:60]!r} is not a line of metric, topic and score"
+            raise BadInput(text, file.path, bad[0])
+        named = rows["score"][rows["metric"] == RUNID].tolist()
+        run = named[-1] if named else name_in(file.path, ENDINGS)
+        rows = rows[rows["topic"].notna() & (rows["topic"] != ALL)]
+        if not len(rows):
+            raise BadInput("no scores of topics in the file; run the tool with -q", file.path)
+        frame = rows[["metric", "topic", "score"]].assign(run=run)
+        return only_measures(frame, file.asked.metric, self.label, file.path, self.counts)
+
+
+TREC_EVAL = Lines(
+    r"(?=\S*?[A-Za-z])(?P<metric>\S+)\s+(?P<topic>\S+)\s+(?P<score>\S+)",
+    measures.from_trec_eval,
+    measures.NO_MEASURES,
+)
+IR_MEASURES = Lines(
+    rf"((?P<topic>\S+)\s+)?(?P<metric>{measures.IR_SHAPE})\s+(?P<score>\S+)",
+    measures.from_ir_measures,
+    measures.IR_COUNTS,
+)
+NEV = Lines(
+    r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)",
+    measures.from_ntcireval,
+    comment=r"((\S+\s+)?#.*)?",
+)
+
+
+def _is_ir_measures(file: File) -> bool:
+    # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
+    if not IR_MEASURES.fit(file):
+        return False
+    first = file.lines[0].split()
+    return len(first) == 2 or not measures.is_measure(first[0])
+
+
+def _is_trec_eval(file: File) -> bool:
+    from scorecube.ingest.readers.autojudge import is_autojudge
+
+    return TREC_EVAL.fit(file) and not (_is_ir_measures(file) or is_autojudge(file))
+
+
+@reader("trec_eval", "output of trec_eval -q, one file a run", _is_trec_eval)
+def read_trec_eval(file: File) -> Part:
+    """Return the scores of a run, which runid names, or the file."""
+    return TREC_EVAL.scores(file)
+
+
+@reader("ir_measures", "output of ir_measures -q, one file a run", _is_ir_measures)
+def read_ir_measures(file: File) -> Part:
+    """Return the scores of a run, which the file names."""
+    return IR_MEASURES.scores(file)
+
+
+@reader("nev", "output of NTCIREVAL, one file a run", NEV.fit)
+def read_nev(file: File) -> Part:
+    """Return the scores of a run, which the file names."""
+    return NEV.scores(file)
+
+
+def _is_gdeval(file: File) -> bool:
+    header = file.rows[0] if file.rows else []
+    is_headed = header[:2] == [RUNID, "topic"] and len(header) > 2
+    return is_headed and all(map(measures.EVALS.fullmatch, header[2:]))
+
+
+@reader("gdeval", "output of gdeval or ndeval", _is_gdeval)
+def read_gdeval(file: File) -> Part:
+    """Return the scores of a table of run, topic and measures."""
+    from scorecube.ingest.scores import Part
+    from scorecube.ingest.tabular import read_long
+
+    if file.table.columns[:2].tolist() != [RUNID, "topic"]:
+        raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
+    table = file.table[file.table["topic"] != MEAN].rename(columns=measures.from_eval)
+    if not len(table):
+        raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
+    metric = file.asked.metric
+    asked = None if metric is None else measures.from_eval(metric)
+    return Part(read_long(table, file.path, asked).frame, file.path)

@@ -1,0 +1,40 @@
+"""Logs of OpenAI evals, as its LocalRecorder writes them: a line an event.
+
+evals/record.py of openai/evals, read 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.json_rows import at
+
+SCORED = ("match", "metrics")
+"""Types of events that hold scores."""
+
+
+def _is_of_evals(file: File) -> bool:
+    spec = file.first.get("spec")
+    return isinstance(spec, Mapping) and "eval_name" in spec and "run_id" in spec
+
+
+@reader("openai_evals", "log of OpenAI evals (JSON lines), one file a run", _is_of_evals)
+def read_openai_evals(file: File) -> Iterator[Row]:
+    """Yield the scores in events ``match`` and ``metrics``; the completion function is the run."""
+    spec = file.first["spec"]
+    functions = spec.get("completion_fns")
+    named = functions if isinstance(functions, list) and functions else [spec.get("model_name")]
+    run = "+".join(map(str, named))
+    # A sample's answer to several events is the last one, as in the tool's own report.
+    for line, event in file.records:
+        data = event.get("data")
+        if event.get("type") not in SCORED or not isinstance(data, Mapping):
+            continue
+        if event["type"] == "match":
+            scores = {"accuracy": at(data, "correct")}
+        else:
+            scores = {name: one for name, one in data.items() if isinstance(one, int | float)}
+        for metric, score in scores.items():
+            topic = event.get("sample_id")
+            yield Row(line, run, topic, score, metric, spec.get("eval_name"))

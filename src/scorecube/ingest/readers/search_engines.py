@@ -1,0 +1,74 @@
+"""Ranking evaluation of Elasticsearch and OpenSearch (`_rank_eval`), and measures of TIRA.
+
+The form of the first is that of the reference of Elasticsearch 8; the second as
+`parse_prototext_key_values` of tira-io/tira reads it. Both read 2026-11-29.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from scorecube.ingest.files import name_in
+from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.measure_names import from_ir_measures
+
+BLOCK = re.compile(r"measure\s*\{([^}]*)\}")
+FIELD = re.compile(r'(\w+)\s*:\s*"([^"]*)"')
+TOPIC = re.compile(r"(query|topic|q)_?(id)?", re.IGNORECASE)
+OUTPUT = {"output", "evaluation", "results"}
+"""Folders in which TIRA puts an evaluation, below the run's own."""
+
+
+def _is_rank_eval(file: File) -> bool:
+    details = file.first.get("details")
+    parts = list(details.values()) if isinstance(details, Mapping) else []
+    return bool(parts) and all(isinstance(p, Mapping) and "metric_score" in p for p in parts)
+
+
+@reader("rank_eval", "answer of _rank_eval of Elasticsearch, one file a run", _is_rank_eval)
+def read_rank_eval(file: File) -> Iterator[Row]:
+    """Yield the scores of queries; the file is the run."""
+    run = name_in(file.path, r"\.json$")
+    for number, (topic, part) in enumerate(file.first["details"].items(), 1):
+        detail = part.get("metric_details")
+        metric = next(iter(detail)) if isinstance(detail, Mapping) and detail else "metric_score"
+        yield Row(number, run, topic, part["metric_score"], metric)
+
+
+def _blocks(file: File) -> list[tuple[int, dict[str, str]]]:
+    """Return the fields of blocks with their lines."""
+    if file.kind or not BLOCK.search(file.text[:10_000]):
+        return []
+    found = BLOCK.finditer(file.text)
+    return [
+        (1 + file.text.count("\n", 0, one.start()), dict(FIELD.findall(one[1]))) for one in found
+    ]
+
+
+def _has_topics(file: File) -> bool:
+    return any(any(map(TOPIC.fullmatch, fields)) for _, fields in _blocks(file)[:1])
+
+
+def _has_means(file: File) -> bool:
+    return bool(_blocks(file)) and not _has_topics(file)
+
+
+summary(
+    "measures of TIRA, means of all queries",
+    "import evaluation-per-query.prototext, or score the run itself: scorecube evaluate",
+    _has_means,
+)
+
+
+@reader("tira", "measures of TIRA by query (prototext), in a folder for each run", _has_topics)
+def read_tira(file: File) -> Iterator[Row]:
+    """Yield the scores of queries; the folder is the run."""
+    folders = [folder.name for folder in Path(file.path).absolute().parents]
+    run = next(name for name in folders if name not in OUTPUT)
+    for line, fields in _blocks(file):
+        topic = next((fields[name] for name in fields if TOPIC.fullmatch(name)), None)
+        metric = fields.get("measure", fields.get("key"))
+        named = None if metric is None else from_ir_measures(metric)
+        yield Row(line, run, topic, fields.get("value"), named)

@@ -32,9 +32,7 @@ def read_rank_eval(file: File) -> Iterator[Row]:
     """Yield the scores of queries; the file is the run."""
     run = name_in(file.path, r"\.json$")
     for number, (topic, part) in enumerate(file.first["details"].items(), 1):
-        detail = part.get("metric_details")
-        metric = next(iter(detail)) if isinstance(detail, Mapping) and detail else "metric_score"
-        yield Row(number, run, topic, part["metric_score"], metric)
+        yield Row(number, run, topic, part["metric_score"], "metric_score")
 
 
 def _blocks(file: File) -> list[tuple[int, dict[str, str]]]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
@@ -14,6 +18,7 @@ import scorecube as sc
 from scorecube.collection.metric_spellings import read_metric
 from scorecube.errors import BadInput, ScorecubeError, option
 from scorecube.testing import simulate_cube, simulate_rankings
+from tests.conftest import Cli
 
 
 def test_an_error_crosses_processes_whole() -> None:
@@ -58,3 +63,53 @@ def test_measures_of_ir_measures_are_metrics(rankings: xr.Dataset) -> None:
     xr.testing.assert_identical(sc.evaluate(rankings, EQUAL), sc.evaluate(rankings, names))
     with pytest.raises(ScorecubeError, match=r"^metrics: expected a list"):
         sc.evaluate(rankings, ir_measures.AP)  # type: ignore[arg-type]
+
+
+PLAIN = xr.DataArray(np.random.default_rng(1).random((2, 5, 12)), dims=("metric", "run", "topic"))
+LABELS = {"metric": ["acc", "f1"], "run": [*"abcde"], "topic": [f"t{k:02}" for k in range(12)]}
+FORMS: dict[str, Any] = {
+    "no labels": PLAIN,
+    "array": PLAIN.assign_coords(LABELS),
+    "one metric": PLAIN[0],
+    "dataset": PLAIN.assign_coords(LABELS).to_dataset(name="score"),
+    "lazy": PLAIN.assign_coords(LABELS).to_dataset(name="score").chunk(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_plain_arrays_of_scores_are_cubes_everywhere(
+    form: str, tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cube = FORMS[form]
+    expected = sc.analyse(cube, sc.Paired())
+    tree = sc.sweep([sc.Paired()], {"one": cube, "two": cube})
+    assert tree["two/paired"].to_dataset().drop_attrs().equals(expected.drop_attrs())
+    path = tmp_path / "study"
+    study = sc.open_study(path, mode="a")
+    for _ in range(2):  # the second time it is there already
+        study.add("one", cube=cube)
+    scores = cube["score"] if isinstance(cube, xr.Dataset) else cube
+    assert sorted(study["one"].cube["score"].values.flat) == sorted(scores.values.flat)
+    means = sc.table(cube, "means")
+    assert "team" not in means
+    assert len(means) == scores.size / 12
+    info = scorecube("info", path).succeeded().stdout
+    assert "one: 5 runs, 12 topics" in info
+    for words in (["paired"], ["leaderboard", "--trials", 20], ["report"]):
+        scorecube(words[0], path, *words[1:]).succeeded()
+    for words in (["show", path, "scores"], ["show", path, "leaderboard"], ["verify", path]):
+        scorecube(*words).succeeded()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", ["scorecube.published", "scorecube --help", "scorecube info st"])
+def test_programs_end_quietly_where_nobody_reads(words: str, tmp_path: Path) -> None:
+    sc.open_study(tmp_path / "st", mode="a").add("one", cube=PLAIN)
+    command = [sys.executable, "-m", *words.split()]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, cwd=tmp_path) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""

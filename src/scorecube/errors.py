@@ -126,6 +126,10 @@ class BadPlan(ScorecubeError):
     """Options that are invalid, or impossible for the data."""
 
 
+class BadArgument(BadPlan, TypeError):
+    """An option that a record does not have."""
+
+
 class BadOutput(ScorecubeError):
     """A file or folder outside of studies that cannot be written; what was there is unchanged."""
 

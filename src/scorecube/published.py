@@ -18,6 +18,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.designs import CONDITIONS
+from scorecube.cli.terminal import discard_stdout
 from scorecube.design.power import exact_noncentrality
 from scorecube.ingest.public import ntcir_clir
 from scorecube.metrics import gain_values, parse_metric
@@ -230,7 +231,12 @@ def main() -> None:
     for section in SECTIONS:
         rows = numbers(section)
         missed += sum(not number.agrees for number in rows)
-        sys.stdout.write(f"{markdown(title_of(section), rows)}\n")
+        try:
+            sys.stdout.write(f"{markdown(title_of(section), rows)}\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # ... | head
+            discard_stdout()
+            return
     sys.exit(f"{missed} numbers are missed" if missed else 0)
 
 

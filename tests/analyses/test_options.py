@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,3 +117,24 @@ def test_other_values_are_refused(name: str, option: Option) -> None:
     for limit in (option.minimum, option.maximum):
         if limit is not None:
             registry.load(name)(**{option.name: limit if single else (limit,)})
+
+
+@pytest.mark.parametrize(
+    ("record", "given", "near"),
+    [
+        *((registry.load(name), "n", "trials and seed") for name in registry.names()),
+        (sc.Swap, "siz", "size"),
+        (sc.Correlation, "trails", "trials"),
+        (sc.Entry, "trails", "trials"),
+    ],
+)
+def test_an_unknown_option_is_one_line_with_the_nearest(record: Any, given: str, near: str) -> None:
+    for kind in (TypeError, BadPlan):
+        with pytest.raises(kind, match=f"no option {given}; nearest: .*{near}"):
+            record(**{given: 10})
+
+
+def test_records_are_copied_and_shown_as_before() -> None:
+    record = sc.Swap(size=3)
+    assert pickle.loads(pickle.dumps(record)) == record == dataclasses.replace(record)
+    assert "size" in inspect.signature(sc.Swap).parameters

@@ -42,5 +42,8 @@ def test_a_method_is_the_analysis() -> None:
     assert cube.scorecube.swap(size=20, trials=30, seed=1).equals(expected)
     with pytest.raises(TypeError, match="siz"):
         cube.scorecube.swap(siz=20)
+    with pytest.raises(sc.ScorecubeError, match="size"):
+        cube.scorecube.swap(siz=20)
+    assert "swap" in str(cube.scorecube)
     with pytest.raises(AttributeError, match="swop"):
         _ = cube.scorecube.swop

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from reprlib import repr as shown
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from scorecube.errors import BadPlan, default_flag, option
+from scorecube.errors import BadArgument, BadPlan, default_flag, nearest, option
 
 KINDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 LIMITS = {
@@ -140,6 +140,31 @@ class Option:
     def _limits(self) -> list[tuple[str, Any, float]]:
         stated = ((*rule, getattr(self, name)) for name, rule in LIMITS.items())
         return [limit for limit in stated if limit[-1] is not None]
+
+
+class _SignatureOfInit:
+    def __get__(self, _: object, kind: Any) -> inspect.Signature:
+        whole = inspect.signature(kind.__init__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+
+class Record:
+    """Base of records of options: dataclasses that name the nearest option for an unknown one."""
+
+    __signature__ = _SignatureOfInit()
+    elsewhere: ClassVar[str] = ""
+    """What is said of arguments that are taken to be options."""
+
+    def __new__(cls, *_values: Any, **options: Any) -> Self:
+        """Return an empty record; BadArgument for options that it does not have."""
+        known = [entry.name for entry in fields(cast("Any", cls))]
+        if unknown := next((name for name in options if name not in known), None):
+            close = nearest(unknown, known, 3)
+            text = (
+                f"{cls.__name__} has no option {option(unknown)}; nearest: {close}{cls.elsewhere}"
+            )
+            raise BadArgument(text, option=unknown)
+        return super().__new__(cls)
 
 
 def option_field(default: Any, help: str, **settings: Any) -> Any:  # noqa: A002

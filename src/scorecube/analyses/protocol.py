@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses.options import options_of
+from scorecube.analyses.options import Record, options_of
 from scorecube.analyses.preparation import make_table
 from scorecube.errors import BadPlan
 
@@ -62,12 +62,13 @@ class Totals(dict[str, Array]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analysis(ABC):
+class Analysis(Record, ABC):
     """Base of analyses, whose fields are their options.
 
     The first line of a docstring is the summary in the registry.
     """
 
+    elsewhere: ClassVar[str] = "; trials and seed are given to analyse or Entry"
     name: ClassVar[str]
     """Name on the command line and in studies."""
     unit: ClassVar[str] = "trials"

@@ -81,11 +81,11 @@ def as_cube(value: Any) -> xr.Dataset:
         return cube
     cube = _with_cells(cube)
     for dim in DIMS[2:]:
-        texts = list(map(str, cube[dim].values)) if dim in cube.coords else []
+        texts = list(map(str, cube[dim].values))  # positions where there are no labels
         repeated = [label for label, count in Counter(texts).items() if count > 1]
         if repeated:
             raise BadInput(f"the {dim} {repeated[0]!r} is repeated in the cube")
-        if texts != cube[dim].values.tolist():
+        if dim not in cube.coords or texts != cube[dim].values.tolist():
             cube = cube.assign_coords({dim: (dim, np.array(texts, object))})
         if texts != sorted(texts):
             cube = cube.isel({dim: np.argsort(np.array(texts, object), kind="stable")})
@@ -114,6 +114,8 @@ def cubes_of(data: Any) -> dict[str, xr.Dataset]:
 def _with_cells(cube: xr.Dataset) -> xr.Dataset:
     """Return a cube with the dims metric and gain, where they are scalars or absent."""
     dims = cube[names.SCORE].dims
+    bare = [dim for dim in DIMS[:2] if dim in dims and dim not in cube.coords]
+    cube = cube.assign_coords({dim: list(map(str, cube[dim].values)) for dim in bare})
     absent = [dim for dim in DIMS if dim not in dims]
     if {names.RUN, names.TOPIC} & set(absent) or len(dims) + len(absent) > len(DIMS):
         raise BadInput(f"scores need the dims {', '.join(DIMS)}; found {', '.join(map(str, dims))}")

@@ -45,8 +45,9 @@ def overview_text(facts: Mapping[str, Any]) -> str:
     for row in facts["collections"]:
         run, topic, *_ = row[names.WORDS]
         run = names.RUN if "systems" in row else run  # runs are repetitions
-        runs, teams = counted(row["runs"], run), counted(row["teams"], "team")
-        lines.append(f"{row['name']}: {runs} of {teams}, {counted(row['topics'], topic)}")
+        of_teams = f" of {counted(row['teams'], 'team')}" if "teams" in row else ""
+        sizes = f"{counted(row['runs'], run)}{of_teams}, {counted(row['topics'], topic)}"
+        lines.append(f"{row['name']}: {sizes}")
         results, outdated = (
             ", ".join(f"{name} ({count})" for name, count in row[key].items())
             for key in ("results", "outdated")

@@ -16,7 +16,7 @@ from scorecube.report.views import View
 
 MEANS = Table(
     "metric gain run",
-    "metric gain run team system? mean n_topics",
+    "metric gain run team? system? mean n_topics",
     sort="-mean",
     within=2,
     source="cube",

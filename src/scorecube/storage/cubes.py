@@ -24,13 +24,14 @@ def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
         **({names.DOUBTS: doubts} if doubts else {}),
         **{key: list(cube.attrs[key]) for key in [names.WORDS] if key in cube.attrs},
         "runs": cube.sizes[names.RUN],
-        "teams": len(set(map(str, cube[names.TEAM].values))),
         "topics": cube.sizes[names.TOPIC],
         "metrics": schema.labels_of(cube, names.METRIC),
         "gains": schema.labels_of(cube, names.GAIN),
         "missing_scores": int(scores.isnull().sum()),
         "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
     }
+    if names.TEAM in cube.coords:
+        facts["teams"] = len(set(schema.labels_of(cube, names.TEAM)))
     if names.SYSTEM in cube.coords:  # runs are repetitions
         counts = Counter(schema.labels_of(cube, names.SYSTEM)).values()
         facts |= {"systems": len(counts), "fewest_runs": min(counts), "most_runs": max(counts)}

@@ -128,7 +128,7 @@ class Study:
         self,
         name: str,
         *,
-        cube: xr.Dataset,
+        cube: xr.Dataset | xr.DataArray,
         rankings: xr.Dataset | None = None,
         replace: bool = False,
         facts: Mapping[str, Any] | None = None,
@@ -145,13 +145,13 @@ class Study:
         from scorecube.collection.arguments import as_cube
         from scorecube.storage.cubes import merge_cubes
 
-        cube = as_cube(cube)
-        schema.check(cube, schema.CUBE, "the cube")
+        scores = as_cube(cube)
+        schema.check(scores, schema.CUBE, "the cube")
         heads.check_collection_name(name)
         if not self.writable:
             raise BadStudy(f"{self.path} was opened for reading; add to it with mode='a'")
-        if cube.nbytes <= schema.MAX_LOADED_BYTES:
-            cube = cube.compute()
+        if scores.nbytes <= schema.MAX_LOADED_BYTES:
+            scores = scores.compute()
         written: dict[str, xr.Dataset] = {}
 
         def change(head: Head) -> Head:
@@ -159,11 +159,11 @@ class Study:
             written.clear()
             if base.cube:
                 there = heads.read_group(self.place, base, CUBE)
-                merged = merge_cubes(there, cube, f"{self.path}: collection {name!r}")
+                merged = merge_cubes(there, scores, f"{self.path}: collection {name!r}")
                 if not merged.identical(there):
                     written[CUBE] = merged
             else:
-                written[CUBE] = cube
+                written[CUBE] = scores
             if rankings is not None and not base.rankings:
                 written[RANKINGS] = rankings
             after = dataclasses.replace(base, notes={**base.notes, **(facts or {})})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import xarray as xr
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
 
 decorate: Any = xr.register_dataset_accessor
 
@@ -31,11 +31,17 @@ class ScorecubeAccessor:
         def method(**arguments: Any) -> xr.Dataset:
             from scorecube.workflow.api import analyse
 
-            options = {k: arguments.pop(k) for k in options_of(kind).keys() & arguments.keys()}
+            taken = signature(analyse).parameters.keys() - {"cube", "analysis", "preset"}
+            options = {k: arguments.pop(k) for k in arguments.keys() - taken}
             return analyse(self._dataset, kind(**options), **arguments)
 
         method.__name__, method.__doc__ = name, kind.__doc__
         return method
+
+    def __repr__(self) -> str:
+        return (
+            f"Analyses of this cube, such as cube.scorecube.swap(): {', '.join(registry.names())}"
+        )
 
     def __dir__(self) -> list[str]:
         return list(registry.names())

@@ -175,6 +175,8 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     >>> table(simulate_cube(n_runs=4), "means").columns.tolist()
     ['collection', 'metric', 'gain', 'run', 'team', 'mean', 'n_topics']
     """
+    if isinstance(result, xr.DataArray):
+        result = as_cube(result)
     if isinstance(result, xr.DataTree):
         kind = rf"(?<=.)/({'|'.join(registry.names())})(-\d+)?$"  # of a sweep
         held = [node for node in result.subtree if node.data_vars]

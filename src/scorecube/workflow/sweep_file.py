@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scorecube.analyses import registry
-from scorecube.analyses.options import Option, options_of
+from scorecube.analyses.options import Option, Record, options_of
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
@@ -61,7 +61,7 @@ SOURCES: Mapping[str, Mapping[str, Option]] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Record):
     """One analysis with all its options, for all collections.
 
     Parameters

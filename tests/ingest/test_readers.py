@@ -184,7 +184,7 @@ BAD = [
     *(("gdeval", b"me,%s\n" % text, 4, "is not a finite number") for text in (b"2,0.5,good",)),
     ("gdeval", b",2,0.5,1\n", 4, "the run is missing"),
     ("gdeval", b"me,,0.5,1\n", 4, "the topic is missing"),
-    ("gdeval", b"me,1,0.5,1\n", 4, "a second score of gdeval:nDCG@20 for run 'me' on topic '1'"),
+    ("gdeval", b"me,1,0.5,1\n", 4, "a second score of nDCG(form=exp2)@20 for run 'me' on topic '1'"),
     ("gdeval", b"runid,topic,ndcg@20,err@20\n", 4, "is not a finite number"),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scorecube.errors import BadName
 from scorecube.metrics import parse_metric
 from tests.metrics.test_against_oracles import Case, cases
 
@@ -99,8 +100,8 @@ def test_measures_of_trec_eval(topics: list[Case]) -> None:
 @settings(deadline=None, max_examples=25)
 @given(topics=some_topics)
 def test_measures_of_gdeval(topics: list[Case]) -> None:
-    """gdeval's largest level is 4, whether it occurs or not: here, a gain for a level 4 that no document has."""
-    assert_equal(topics, GDEVAL_NAMES, FIVE_DECIMALS, gains=[0, 1, 2, 3, 4])
+    """gdeval's largest level is 4, whether it occurs or not."""
+    assert_equal(topics, GDEVAL_NAMES, FIVE_DECIMALS)
     assert_equal(topics, GDEVAL_NDCG, FIVE_DECIMALS, gains=[0, 1, 3, 7])
     assert_equal(topics, EXPONENTIAL, FIVE_DECIMALS)
 
@@ -121,9 +122,10 @@ def test_err_divides_by_the_largest_gain_plus_1_unless_told_otherwise() -> None:
     case = Case([2], [0, 0, 1, 0], [])
     assert one(case, "ERR@5") == pytest.approx((2**2 - 1) / 2**4)
     assert ours(case, "ERR@5", [0, 1, 2, 3, 4]) == pytest.approx(2 / (4 + 1))
-    assert ours(case, "ERR(form=exp2)@5") == pytest.approx(
-        3 / 2**3
-    )  # the largest level is declared
+    assert ours(case, "ERR(form=exp2)@5") == pytest.approx(3 / 2**4)
+    assert ours(case, "ERR(form=exp2,max=3)@5") == pytest.approx(3 / 2**3)
+    with pytest.raises(BadName, match=r"max=4.*write ERR\(form=exp2,max=7\)"):
+        ours(case, "ERR(form=exp2)@5", [0, 1, 2, 7])
 
 
 def test_ndcg_obeys_rel_and_trec_eval_does_not() -> None:

@@ -67,6 +67,10 @@ def metrics(draw: st.DrawFn, definition: Definition) -> Metric:
         else draw(st.integers(int(definition.cutoff == "required"), 20))
     )
     drawn = {key: draw(values(parameter)) for key, parameter in definition.parameters.items()}
+    if "max" in drawn and drawn["form"] == "exp2":  # no gain is above
+        drawn["max"] = draw(st.floats(30.0, 60.0))
+    elif "form" in drawn:
+        drawn.pop("max", None)
     kept = tuple((key, value) for key, value in drawn.items() if value is not None)
     return Metric(definition.name, draw(st.integers(1, N_LEVELS + 1)), cutoff, kept)
 

@@ -90,9 +90,10 @@ def test_ndcg_of_jarvelin_and_kekalainen_starts_to_discount_after_rank_b() -> No
 
 
 def test_err_forms() -> None:
-    # Stop probabilities of S and B: 3/4 and 1/4 in NTCIREVAL, 7/8 and 1/8 in gdeval.
+    # Stop probabilities of S and B: 3/4 and 1/4 in NTCIREVAL, 7/8 and 1/8 on a scale to 3, 7/16 and 1/16 in gdeval.
     assert fig3("ERR", Z) == pytest.approx(1 / 4 + (3 / 4) * (3 / 4) / 2, rel=1e-12)
-    assert fig3("ERR(form=exp2)", Z) == pytest.approx(1 / 8 + (7 / 8) * (7 / 8) / 2, rel=1e-12)
+    assert fig3("ERR(form=exp2,max=3)", Z) == pytest.approx(1 / 8 + (7 / 8) * (7 / 8) / 2)
+    assert fig3("ERR(form=exp2)", Z) == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 2)
     assert fig3("nERR@1", Z) == pytest.approx((1 / 4) / (3 / 4), rel=1e-12)
 
 

@@ -55,7 +55,7 @@ def usual(name: str, cutoff: int) -> Metric:
 def test_lies_between_zero_and_one(name: str, case: Case, cutoff: int, rel: int) -> None:
     metric = replace(usual(name, cutoff), rel=rel)
     forms = (
-        [metric, replace(metric, settings=(("form", "exp2"),))]
+        [metric, replace(metric, settings=(("form", "exp2"), ("max", 100.0)))]
         if name in {"ERR", "nERR"}
         else [metric]
     )

@@ -72,7 +72,7 @@ ODD = {
     'an open quote': Odd('scores', b"topic,\"a\n1,0.5\n", 'error FILE:1'),
     'deep JSON as scores': Odd('scores', b"[" * 100_000, "error FILE:1"),
     'an integer of 5,000 digits in JSON': Odd('scores', b'{"query": 1, "run": "a", "AP": ' + b"1" * 5000 + b"}\n", 'error FILE:1'),
-    'long table with a cut-off of 5,000 digits': Odd('scores', b"run,topic,metric,score\na,1,P_" + b"9" * 5000 + b",0.5\n", 'P@999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999'),
+    'long table with a cut-off of 5,000 digits': Odd('scores', b"run,topic,metric,score\na,1,P_" + b"9" * 5000 + b",0.5\n", 'P_999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999'),
     'long table with a column of decimal commas': Odd('scores', b"run;topic;ndcg;ap\na;1;0,5;0.5\n", 'ap: a: 1=0.5'),
     'gdeval with an open quote in its header': Odd('scores', b'runid,topic",ndcg@20\na,1,0.5\n', 'error FILE:1'),
     'gdeval of means only': Odd('scores', b"runid,topic,ndcg@20\na,amean,0.5\n", 'error FILE'),

@@ -58,7 +58,7 @@ DOUBTFUL = {
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
     "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
-    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"gdeval:nDCG@20: a: 1=54.3 2=30 | gdeval:nDCG@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
+    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"nDCG(form=exp2)@20: a: 1=54.3 2=30 | nDCG(form=exp2)@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
     "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | columns: run = run, topic = topic, metric = AP (score) | topic all {SUMMARY}"),
     "gains of zeros": Odd("qrels", QRELS, "error", gains=("0:0",)),
 }  # fmt: skip

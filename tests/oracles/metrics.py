@@ -234,19 +234,17 @@ def andcg(topic: Topic, b: float | None = None) -> Number:
     )
 
 
-def stop_probability(topic: Topic, level: int, form: str) -> Number:
-    """R of a level: g / (g_max + 1) in NTCIREVAL, (2^g - 1) / 2^g_max in Chapelle et al. 2009 and gdeval."""
+def stop_probability(topic: Topic, level: int, form: str, largest_level: float) -> Number:
+    """R of a level: g / (g_max + 1) in NTCIREVAL, (2^g - 1) / 2^max in Chapelle et al. 2009 and gdeval (max 4)."""
     if level <= 0:
         return 0
     gain, largest = topic.gain_of[level], topic.gain_of[-1]
-    return (
-        gain / (largest + 1) if form == "linear" else (2 ** float(gain) - 1) / 2 ** float(largest)
-    )
+    return gain / (largest + 1) if form == "linear" else (2 ** float(gain) - 1) / 2**largest_level
 
 
-def cascade(topic: Topic, levels: Sequence[int], form: str) -> Number:
+def cascade(topic: Topic, levels: Sequence[int], form: str, largest: float) -> Number:
     """Sum over ranks of 1/r times the probability to stop there (Chapelle et al. 2009)."""
-    stops = [float(stop_probability(topic, level, form)) for level in levels]
+    stops = [float(stop_probability(topic, level, form, largest)) for level in levels]
     terms = (
         math.prod(1 - earlier for earlier in stops[:k]) * stop / (k + 1)
         for k, stop in enumerate(stops)
@@ -254,15 +252,16 @@ def cascade(topic: Topic, levels: Sequence[int], form: str) -> Number:
     return math.fsum(terms)
 
 
-def err(topic: Topic, form: str = "linear") -> Number:
+def err(topic: Topic, form: str = "linear", max: float = 4.0) -> Number:  # noqa: A002
     """Expected reciprocal rank."""
-    return cascade(topic, topic.listed, form)
+    return cascade(topic, topic.listed, form, max)
 
 
-def nerr(topic: Topic, form: str = "linear") -> Number:
+def nerr(topic: Topic, form: str = "linear", max: float = 4.0) -> Number:  # noqa: A002
     """ERR over the ERR of the ideal list, cut off at the same rank."""
     return ratio(
-        cascade(topic, topic.listed, form), cascade(topic, topic.ideal[: topic.limit], form)
+        cascade(topic, topic.listed, form, max),
+        cascade(topic, topic.ideal[: topic.limit], form, max),
     )
 
 

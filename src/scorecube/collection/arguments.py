@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.other_names import IR_MEASURES, label_of_ir_measures
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
 
-IR_MEASURES = "ir_measures"
-"""Package whose measures are accepted as metrics."""
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 """Dims of scores, in the order of all arrays."""
 
@@ -38,16 +37,22 @@ def metric_names(name: str, values: Any) -> list[str]:
     Raises BadPlan: Something else.
     """
     listed = _listed(name, values)
-    return labels(name, [str(value) if _is_metric(value) else value for value in listed])
+    return labels(name, [_name_of(value) for value in listed])
 
 
-def _is_metric(value: Any) -> bool:
-    package = type(value).__module__.partition(".")[0]
-    return isinstance(value, Metric) or package == IR_MEASURES
+def _name_of(value: Any) -> Any:
+    """Return the name here of a metric or a measure of ir_measures; other values as they are."""
+    if _is_measure(value):
+        return label_of_ir_measures(str(value))
+    return str(value) if isinstance(value, Metric) else value
+
+
+def _is_measure(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == IR_MEASURES
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    is_one = isinstance(values, str | bytes | Mapping) or _is_metric(values)
+    is_one = isinstance(values, str | bytes | Mapping | Metric) or _is_measure(values)
     if is_one or not isinstance(values, Iterable):
         found = f"{values!r:.60}"
         raise BadPlan(f"{option(name)}: expected a list; found {found}", option=name)

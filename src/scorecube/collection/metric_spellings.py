@@ -1,36 +1,27 @@
-"""Names of metrics as people type them, also as trec_eval, ir_measures, ranx, NTCIREVAL.
+"""Names of metrics as people type them, also in the spellings of other tools.
 
-A spelling stands for a metric here only if both are the same number.
+A spelling stands for a metric here only if both are the same number, see `other_names`.
 """
 
-import re
-
 from scorecube.collection.other_metrics import other_metric
+from scorecube.collection.other_names import (
+    OF_IR_MEASURES,
+    canonical,
+    label_of_ir_measures,
+    names_here,
+    parts_of,
+    rows_of,
+    why_other,
+)
 from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, parse_metric
-
-SPELLINGS = (
-    dict.fromkeys(("map", "averageprecision"), "AP")
-    | dict.fromkeys(("mrr", "reciprank", "reciprocalrank"), "RR")
-    | dict.fromkeys(("success", "hitrate", "hits", "accuracy"), "Hit")
-    | dict.fromkeys(("ndcgcut", "msndcg"), "nDCG")
-    | {"precision": "P", "r": "Recall", "rprecision": "Rprec"}
-    | {"pplus": "P+", "qmeasure": "Q", "omeasure": "O"}
-)
-"""Spelling in small letters, without hyphens, underscores and blanks -> name here."""
-TYPED = re.compile(
-    r"(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\([^()]*\))?"
-    r"(?:[@_.](?P<cut>\d+))?"
-)
-DISCOUNTS = {"'exp-log2'": "form=exp2", '"exp-log2"': "form=exp2", "'log2'": "", '"log2"': ""}
-"""Forms of nDCG of ir_measures, as in ``nDCG(dcg='exp-log2')@10``, and the settings here."""
 
 
 def read_metric(text: str) -> Metric:
     """Parse the name of a metric in the spelling of this package or of another tool.
 
     text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or ``_``.
-    Raises BadName: An unknown name.
+    Raises BadName: An unknown name; one that tools use for different numbers.
 
     Examples
     --------
@@ -40,36 +31,50 @@ def read_metric(text: str) -> Metric:
     try:
         return parse_metric(text)
     except BadName as error:
-        here = _respelled(text)
-        if here is None and (other := other_metric(text)):
-            return other
-        if here is None:
-            raise error from None
-    return parse_metric(here)
+        unknown = error
+    own = own_name(text)
+    if text.startswith(OF_IR_MEASURES):
+        own = label_of_ir_measures(text.removeprefix(OF_IR_MEASURES))
+    if canonical(own):
+        return parse_metric(own)
+    same = names_here(text, rows_of(text, typed=True))
+    why = why_other(text)
+    if same and why:
+        raise BadName(f"metric {text!r}: {why}; write {', '.join(_readings(text, same))}")
+    (name,) = same or {text}
+    if canonical(name):
+        return parse_metric(name)
+    if other := other_metric(name):
+        return other
+    if same:
+        why = f"average precision divided by R; AP@k by the smaller of k and R; {name} needs the"
+        raise BadName(f"metric {text!r}: {why} package ir-measures")
+    if text.startswith(OF_IR_MEASURES):
+        why = "the package ir-measures, as it is installed here, does not compute it"
+    if why:
+        raise BadName(f"metric {text!r}: {why}")
+    if own:
+        parse_metric(own)
+    raise unknown
 
 
-def _plain(name: str) -> str:
-    """Return a name in small letters without hyphens, underscores and blanks."""
-    return re.sub(r"[\s_\-]", "", name.lower())
+def _readings(text: str, same: set[str]) -> list[str]:
+    """Return the unmistakable names of what tools mean by a name."""
+    written = parts_of(text)
+    cut = written.cut if written else ""
+    others = [one.row for one in rows_of(text, typed=True) if one.row.differs]
+    names = [f"{row.tool}:{row.name.removesuffix('k')}{cut}" for row in others]
+    return [*sorted(same), *(f"or {name}" for name in names)]
 
 
-def _respelled(text: str) -> str | None:
-    """Return the name here of a name in another spelling; None if there is none."""
-    shape = TYPED.fullmatch(text.strip())
-    if shape is None:
-        return None
-    cut = f"@{int(shape['cut'])}" if shape["cut"] else ""
-    plain = _plain(shape["name"])
-    name = SPELLINGS.get(plain) or {_plain(metric): metric for metric in DEFINITIONS}.get(plain)
-    if name is None:
-        return None
-    inside = shape["inside"] or ""
-    if name == "nDCG":
-        parts = [part.strip() for part in inside.strip("()").split(",")]
-        here = [
-            DISCOUNTS.get(part[4:].strip(), part) if part.startswith("dcg=") else part
-            for part in parts
-        ]
-        kept = ",".join(filter(None, here))
-        inside = f"({kept})" if kept else ""
-    return f"{name}{inside}{cut}"
+def own_name(text: str) -> str:
+    """Return the name of a metric of this package in any letter case; '' for another text."""
+    written = parts_of(text)
+    if written is None or written.mark == ".":
+        return ""
+    of_plain = {parts.plain: parts.name for parts in map(parts_of, DEFINITIONS) if parts}
+    if written.plain not in of_plain:
+        return ""
+    inside = f"({','.join(written.settings)})" if written.settings else ""
+    cut = f"@{written.cut}" if written.cut else ""
+    return of_plain[written.plain] + inside + cut

@@ -3,12 +3,14 @@
 They know neither gain settings nor teams that are left out.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.collection.other_names import OF_IR_MEASURES, label_of_ir_measures
 from scorecube.errors import BadName
 from scorecube.metrics.common import Lists
 from scorecube.metrics.registry import Definition, Metric
@@ -19,7 +21,13 @@ OF_SUBTOPICS = ("alpha", "StRecall", "NRBP", "nNRBP")
 
 @dataclass(frozen=True)
 class OtherMetric(Metric):
-    """A metric of ir_measures; `name` is its whole name there, e.g. ``Judged@10``."""
+    """A metric of ir_measures.
+
+    name: Its name here, e.g. ``Judged@10``, ``map_cut_10``, ``ir_measures:RBP``.
+    measure: Its whole name there.
+    """
+
+    measure: str = ""
 
     @property
     def definition(self) -> Definition:
@@ -35,7 +43,7 @@ class OtherMetric(Metric):
         """Score lists, (run, topic) of the lengths `retrieved`; NaN where nothing is relevant."""
         import ir_measures
 
-        measure, scores = ir_measures.parse_measure(self.name), np.zeros(retrieved.shape)
+        measure, scores = ir_measures.parse_measure(self.measure), np.zeros(retrieved.shape)
         for run, of_run in enumerate(scores):
             ranked: dict[str, dict[str, float]] = {}
             labels: dict[str, dict[str, int]] = {}
@@ -51,22 +59,34 @@ class OtherMetric(Metric):
                 }
                 if length:
                     ranked[str(topic)] = {f"r{k}": float(length - k) for k in range(1, length + 1)}
-            for found in ir_measures.evaluator([measure], labels).iter_calc(ranked):
+            try:
+                values = list(ir_measures.evaluator([measure], labels).iter_calc(ranked))
+            except Exception as error:  # of any provider: Accuracy divides by 0
+                problem = f"ir_measures fails on some topic: {type(error).__name__}: {error}"
+                raise BadName(f"metric {self.name}: {problem}") from error
+            for found in values:
                 of_run[int(found.query_id)] = found.value
         scores[:, ~judged[:, 1:].any(axis=1)] = np.nan
         return scores
 
 
 def other_metric(text: str) -> OtherMetric | None:
-    """Return the metric of ir_measures that a text names; None if none can be computed."""
+    """Return the metric of ir_measures that a text names; None if none can be computed.
+
+    text: Name there, with or without the prefix ``ir_measures:``; or ``map_cut_k``.
+    """
+    asked = text.removeprefix(OF_IR_MEASURES)
+    asked = re.sub(r"^map_cut_(\d+)$", r"AP@\1", asked)
     try:
         import ir_measures
 
-        measure = ir_measures.parse_measure(text)
+        measure = ir_measures.parse_measure(asked)
         name = str(measure)
         if name.startswith(OF_SUBTOPICS) or "_IA" in name:
             return None
-        list(ir_measures.evaluator([measure], {"1": {"d": 1}}).iter_calc({"1": {"d": 1.0}}))
+        judged = {"1": {"d": 1, "e": 0}}
+        ranked = {"1": {"d": 1.0, "e": 0.0}}
+        list(ir_measures.evaluator([measure], judged).iter_calc(ranked))
     except Exception:  # of whatever kind: of the package, its parser and its providers
         return None
-    return OtherMetric(name)
+    return OtherMetric(label_of_ir_measures(name), measure=name)

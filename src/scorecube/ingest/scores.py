@@ -17,6 +17,7 @@ from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import PathLike, refuse_unprintable
+from scorecube.ingest.measure_names import why_kept
 from scorecube.ingest.roles import TAKEN
 from scorecube.ingest.tables import labels_of, numbers_of, plain_cells
 
@@ -78,7 +79,8 @@ def only_measures(
     if metric is None and counts is not None:
         wanted = [name for name in wanted if not counts.fullmatch(name)] or wanted
     kept = measures.isin(wanted)
-    return Part(frame.assign(metric=measures.map(name_of))[kept], path)
+    notes = [why_kept(theirs, name_of[theirs]) for theirs in wanted]
+    return Part(frame.assign(metric=measures.map(name_of))[kept], path, [*filter(None, notes)])
 
 
 def cubes_of(

@@ -56,16 +56,17 @@ def read_long(
         ]
     metrics: dict[str, str] = {}
     if "metric" in taken.at:
-        frame = only_measures(frame, metric, label, path).frame
+        frame, _, kept, _ = only_measures(frame, metric, label, path)
     else:
         metrics, cells = _metrics(taken, table, metric, label, path)
+        kept = [line for pair in metrics.items() if (line := measures.why_kept(*pair))]
         frame = pd.concat(
             [frame.assign(metric=name, score=cells[column]) for column, name in metrics.items()]
         )
     read = {*metrics, *(name for names in taken.at.values() for name in names)}
     unread = [name or "a column without a name" for name in header if name not in read]
     notes = [f"not read: {', '.join(unread)}"] if unread else []
-    return Part(frame, path, [_said(taken, metrics), *notes], taken.words)
+    return Part(frame, path, [_said(taken, metrics), *kept, *notes], taken.words)
 
 
 def _metrics(

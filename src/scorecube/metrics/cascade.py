@@ -4,29 +4,35 @@ from typing import Any
 
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import UNIT, Parameter, metric
+from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, Parameter, metric
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 """Form of the stop probability."""
+MAX = Parameter(4.0, above=0.0, below=LARGEST_EXPONENT + 1.0, form="exp2")
+"""Highest level of the scale of form exp2, whether a document has it or not; 4 in gdeval."""
 
 
 @compiled
-def stop_probability(gain: float, largest: float, form: float) -> float:
-    """Return g / (g_max + 1) as NTCIREVAL (form 0), or (2^g - 1) / 2^g_max as gdeval (form 1)."""
+def stop_probability(gain: float, largest: float, form: float, scale: float) -> float:
+    """Return g / (g_max + 1) as NTCIREVAL (form 0), or (2^g - 1) / 2^max as gdeval (form 1)."""
     if form == 0.0:
         return gain / (largest + 1.0)
-    return float((2.0**gain - 1.0) / 2.0**largest)
+    return float((2.0**gain - 1.0) / 2.0**scale)
 
 
 @compiled
 def expected_reciprocal_rank(
-    ranks: Any, levels: Any, gains: Any, cutoff: int, form: float
+    ranks: Any, levels: Any, gains: Any, cutoff: int, parameters: Any
 ) -> float:
-    """Return the ERR of the list; g_max is the gain of the highest level of the collection."""
+    """Return the ERR of the list; g_max is the gain of the highest level of the collection.
+
+    parameters: Form of the stop probability, and max.
+    """
     continuing, total = 1.0, 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
-            stop = stop_probability(gains[levels[k]], gains[gains.shape[0] - 1], form)
+            largest = gains[gains.shape[0] - 1]
+            stop = stop_probability(gains[levels[k]], largest, parameters[0], parameters[1])
             total += continuing * stop / ranks[k]
             continuing *= 1.0 - stop
     return total
@@ -36,30 +42,32 @@ def expected_reciprocal_rank(
     "ERR",
     range=UNIT,
     source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; "
-    "form=exp2 (2^gain - 1) / 2^(largest gain), as in gdeval",
+    "form=exp2 (2^gain - 1) / 2^max, as in gdeval, whose max is always 4",
     uses_gains=True,
     form=FORM,
+    max=MAX,
 )
 def err(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Expected reciprocal rank."""
-    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters[0])
+    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters)
 
 
 @metric(
     "nERR",
     range=UNIT,
-    source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2 as in gdeval",
+    source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2, max as ERR",
     uses_gains=True,
     over_ideal=True,
     form=FORM,
+    max=MAX,
 )
 def nerr(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Normalised expected reciprocal rank."""
-    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters[0])
+    out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters)
 
 
 @metric(

@@ -121,6 +121,10 @@ def _parse_settings(
                 f"metric {text!r}: {key + equals + value!r} is not a setting of "
                 f"{definition.name}; known: {known}"
             )
+    for key in values:
+        form = definition.parameters[key].form
+        if form and values.get("form") != form:
+            raise BadName(f"metric {text!r}: {key} is a setting of form={form}; add it")
     settings = tuple(
         (key, values[key])
         for key, declared in definition.parameters.items()

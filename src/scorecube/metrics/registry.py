@@ -62,6 +62,8 @@ class Parameter:
         Numbers allowed outside the bounds.
     rising
         Whether each of several numbers must be larger than the one before.
+    form
+        Value of the parameter ``form`` that this one belongs to; empty for any.
     """
 
     default: Value
@@ -70,6 +72,7 @@ class Parameter:
     below: float = math.inf
     also: tuple[float, ...] = ()
     rising: bool = False
+    form: str = ""
 
     def allows(self, number: float) -> bool:
         """Return whether a number is a valid value."""
@@ -328,6 +331,14 @@ class Metric:
                 f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of "
                 f"at most {LARGEST_EXPONENT:,}"
             )
+        if dict(self.settings).get("form") == "exp2" and "max" in self.definition.parameters:
+            (largest,) = self.values("max")
+            found = gains.max(initial=0.0)
+            if found > largest:
+                raise BadName(
+                    f"metric {self}: a gain is {found:g}, above max={largest:g}, the highest level "
+                    f"of the scale (4 in gdeval); write {self.name}(form=exp2,max={found:g})"
+                )
 
 
 def _print_value(value: Value) -> str:

@@ -1,7 +1,7 @@
 """Errors that a user can cause: what is wrong, where, what was found, what to do.
 
-Messages name arguments with `option`: as ``missing='drop'`` in Python and of sweep files, as
-``--missing drop`` on the command line.
+Messages name arguments with `option`: as ``size=25`` in Python and of sweep files, as ``--size 25``
+on the command line; where the two differ by more, `either` has both.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 START, END = "\x02", "\x03"
 """Control characters around an argument in a message, perhaps with its value."""
+BETWEEN = "\x04"
+"""Control character between what Python and what the command line says."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
 LONG_WORD = re.compile(f"[^\\s{START}{END}]{{300,}}")
 """Text without blanks that is shortened in messages: cells of files may have any length."""
@@ -44,6 +46,23 @@ def option(name: str, value: Any = None) -> str:
     plain = value.item() if hasattr(value, "item") else value
     is_plain = isinstance(plain, bool | int | float | str | list | tuple)
     return f"{START}{name}={plain if is_plain else str(plain)!r}{END}"
+
+
+def either(python: str, command: str) -> str:
+    """Return marked text of which a message shows one: that of its channel.
+
+    Examples
+    --------
+    >>> error = ScorecubeError(f"use {either('select(cube, runs=...)', '--runs')}")
+    >>> print(error, error.message(), sep="; ")
+    use select(cube, runs=...); use --runs
+    """
+    return f"{START}{python}{BETWEEN}{command}{END}"
+
+
+def in_python(marked: str) -> str:
+    """Return the text of a message with its marked arguments as in Python."""
+    return MARKED.sub(lambda match: match[1].partition(BETWEEN)[0], marked)
 
 
 def _parts(match: re.Match[str]) -> tuple[str, Any]:
@@ -77,7 +96,7 @@ class ScorecubeError(Exception):
         return str(self.args[0])
 
     def __str__(self) -> str:
-        return MARKED.sub(r"\1", self.marked)
+        return in_python(self.marked)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -86,6 +105,9 @@ class ScorecubeError(Exception):
         """Return the message with flags, as `flag_of` returns them for arguments."""
 
         def on_command_line(match: re.Match[str]) -> str:
+            _, is_either, command = match[1].partition(BETWEEN)
+            if is_either:
+                return command
             name, value = _parts(match)
             if value is None or isinstance(value, bool):
                 return flag_of(name)

@@ -19,7 +19,8 @@ from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray, groups_left_out
 from scorecube.collection.schema import label_array, labels_of
-from scorecube.errors import BadPlan, option
+from scorecube.collection.selection import DROPPED
+from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import label_coefficients
@@ -142,8 +143,7 @@ def comparison_of(cube: xr.Dataset, truth: str, judge: str, place: int) -> Compa
     topics, complete = (of(scored[..., runs, :], axis=(1, 2, 3)) for of in (np.any, np.all))
     if (topics != complete).any():
         raise BadPlan(
-            f"scores of {truth} or {judge} are missing; "
-            f"leave their topics out with {option('missing', 'drop')}"
+            f"scores of {truth} or {judge} are missing; leave their topics out with {DROPPED}"
         )
     if min(runs.sum(), *topics.sum(axis=1)) < 2:
         raise BadPlan(f"{truth} and {judge} need 2 common runs, and 2 topics each")

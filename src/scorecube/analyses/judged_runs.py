@@ -16,7 +16,7 @@ from scorecube.analyses.units import FloatArray, Stratum
 from scorecube.collection.pools import PoolDepth, Pools, build_pools, estimate_pool_depth
 from scorecube.collection.schema import LEVEL_AT_RANK, labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, either, option
 from scorecube.kernels.lists import without_documents
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import Lists, judged_lists, packed
@@ -86,7 +86,7 @@ def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> Jud
     if imported := [name for name in parsed if isinstance(name, str)]:
         raise BadPlan(
             f"{', '.join(imported)}: imported scores cannot be computed again; "
-            f"leave them out of {option('metrics')}",
+            f"leave them out of {either('sc.select(cube, metrics=...)', '--metrics')}",
             option="metrics",
         )
     estimate = None if depth is not None else estimate_pool_depth(cube)
@@ -101,7 +101,7 @@ def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> Jud
     if not equal.all():
         raise BadPlan(
             f"scores of {measures[int(np.argmin(equal))][0]} differ from scores of the rankings; "
-            f"evaluate the runs again with {option('replace', True)}"
+            f"evaluate the runs again{either('', ' with --replace')}"
         )
     n_cells, _, n_topics = scores.shape
     return JudgedRuns(

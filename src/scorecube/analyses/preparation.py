@@ -22,6 +22,7 @@ from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import DIMS, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import (
+    DROPPED,
     distinct_cells,
     on_complete_topics,
     parse_known,
@@ -29,7 +30,7 @@ from scorecube.collection.selection import (
     uses_gains,
     which_lack_most,
 )
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import BadPlan, counted
 from scorecube.metrics import Metric
 from scorecube.statistics.grid import check_differences, check_range
 
@@ -111,7 +112,7 @@ def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dat
         raise BadPlan(
             f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
             f"{which_lack_most(absent, labels_of(cube, names.RUN))}; compute them, or leave their "
-            f"topics out with {option('missing', 'drop')}"
+            f"topics out with {DROPPED}"
         )
     return cube
 

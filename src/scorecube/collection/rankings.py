@@ -17,7 +17,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Qrels, RunLines, first_repeated
 from scorecube.collection.teams import listed, teams_of
-from scorecube.errors import BadInput, BadPlan, BadStudy, counted, natural_key, option
+from scorecube.errors import BadInput, BadPlan, BadStudy, counted, either, natural_key, option
 
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
 CountArray = np.ndarray[Any, np.dtype[np.int32]]
@@ -328,7 +328,7 @@ def check_documents(rankings: xr.Dataset) -> None:
     """Refuse rankings without documents at ranks (BadPlan)."""
     if names.LEVEL_OF_DOCUMENT not in rankings:
         raise BadPlan(
-            "the documents at ranks are not known, as there are only scores; evaluate the runs "
-            f"again with {option('replace', True)}, or use with_rankings(cube, rankings)"
+            "the documents at ranks are not known, as there are only scores; "
+            + either("use sc.with_rankings(cube, rankings)", "evaluate the runs with --replace")
         )
     schema.check(rankings, schema.DOCUMENTS, "rankings")

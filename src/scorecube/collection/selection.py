@@ -13,11 +13,14 @@ from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.errors import BadInput, BadName, BadPlan, counted, nearest, option
+from scorecube.errors import BadInput, BadName, BadPlan, counted, either, nearest, option
 from scorecube.metrics import Metric
 
 NAMED = 3
 """Runs that lack most scores, by name."""
+
+DROPPED = either('sc.select(cube, missing="drop")', "--missing drop")
+"""What leaves topics without all scores out, in messages."""
 
 
 def select(

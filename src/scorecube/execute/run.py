@@ -25,6 +25,7 @@ from threadpoolctl import ThreadpoolController
 from scorecube import names
 from scorecube.analyses.plan import Plan
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts, totals_of
+from scorecube.errors import in_python
 from scorecube.execute.executor import (
     CALLING_THREAD,
     Executor,
@@ -258,7 +259,7 @@ def provenance(plan: Plan) -> dict[str, Any]:
         "digest": plan.digest,
         "seed": str(plan.seed),
         "versions": json.dumps(own_versions()),
-        "warnings": list(plan.warnings),
+        "warnings": [in_python(line) for line in plan.warnings],
         **{key: attrs[key] for key in (names.LEFT_OUT, names.WORDS) if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }

@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput, either
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import why_kept
 from scorecube.ingest.roles import TAKEN
@@ -216,6 +216,6 @@ def only_cube(cubes: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return the only cube (BadInput for several)."""
     if len(cubes) > 1:
         found = f"scores of {len(cubes)} collections ({listed(list(cubes))})"
-        way = f"collections=True, or import without {option('name')}, reads each by itself"
-        raise BadInput(f"{found}, which are not pooled: {way}")
+        way = either("give collections=True", "leave --name out")
+        raise BadInput(f"{found}, which are not pooled: {way} to read each by itself")
     return next(iter(cubes.values()))

@@ -23,7 +23,7 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, in_python, option
 from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
@@ -111,7 +111,7 @@ def analyse(
             said += remarks
         plan = make_plan(chosen, record, trials=trials, seed=seed, said=said)
         for warning in plan.warnings:
-            LOGGER.warning(warning)
+            LOGGER.warning(in_python(warning))
         result = run(plan, executor, block_units=block_units, progress=progress)
         if preset is None:
             return result

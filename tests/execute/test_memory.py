@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorecube.execute import run
+from scorecube.storage import bounds
 from tests.conftest import Cli, Tree
 
 SLURM = "system.slice/slurmstepd.scope"
@@ -30,8 +30,8 @@ def test_what_cannot_fit_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:  # fmt: skip
     before = tree(study)
-    monkeypatch.setattr(run, "OWN_GROUPS", tmp_path / "self")
-    monkeypatch.setattr(run, "CONTROL_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(bounds, "OWN_GROUPS", tmp_path / "self")
+    monkeypatch.setattr(bounds, "CONTROL_GROUPS", tmp_path / "cgroup")
     (tmp_path / "self").write_text(own)
     for path, text in limits.items():
         file = tmp_path / "cgroup" / path

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import copy
+import io
+import json
 import random
 import shutil
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scorecube.errors import ScorecubeError
-from scorecube.report.contents import overview, overview_text
-from scorecube.storage import open_study, verify_study
-from scorecube.storage.archives import decode_record, encode_record
+from scorecube.report.contents import overview, overview_text, warnings_of
+from scorecube.report.page import write_page
+from scorecube.report.study import collect_table
+from scorecube.storage import find_rest, find_unclaimed, open_study, verify_study
+from scorecube.storage.archives import Stored, archives_in, decode_record, encode_record, seal
+from scorecube.storage.codec import encode
+from scorecube.storage.heads import version_of
 from scorecube.storage.upkeep import clean, merge
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli
+from tests.storage.states import SOAK
 
 HOSTILE: tuple[Any, ...] = (
     *("..", "../outside", "../../outside", "../../../outside/thesis", "a/../../outside", "/etc"),
@@ -73,7 +83,7 @@ def use(folder: Path) -> list[str]:
     for step in (read, verify, lambda: merge(str(folder / "outcome"), [str(path)]), replace):
         try:
             step()
-        except Exception as error:  # of many types: here it counts what was touched
+        except (ScorecubeError, MemoryError) as error:
             refusals.append(str(error))
     shutil.rmtree(folder / "outcome", ignore_errors=True)
     return refusals
@@ -139,6 +149,117 @@ def test_forged_heads_touch_nothing_outside(place: Path) -> None:
         assert outside(place) == before
         shutil.rmtree(place / "evil")
         shutil.copytree(place / "evil-kept", place / "evil")
+
+
+TYPES: tuple[Any, ...] = (None, 7, -1, 1.5, 10**30, "x", [], [7], {}, {"x": []}, True)
+
+
+def typed_garbage(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a record with each of its values in turn replaced by values of other types, or removed."""
+    for number in range(len(list(places(record)))):
+        for hostile in TYPES:
+            changed = copy.deepcopy(record)
+            container, key = list(places(changed))[number]
+            container[key] = hostile
+            yield changed
+        changed = copy.deepcopy(record)
+        container, key = list(places(changed))[number]
+        del container[key]
+        yield changed
+
+
+def shown(path: Path, out: Path) -> None:
+    """Call whatever shows a study, as commands do."""
+    for show in (
+        lambda study: overview_text(overview(study)),
+        lambda study: warnings_of(overview(study)["collections"][0]),
+        lambda study: [collect_table(study, name) for name in ("scores", "swap")],
+        lambda study: write_page(study, out),
+        lambda study: verify_study(study),
+        lambda study: (find_rest(study), find_unclaimed(study)),
+    ):
+        with suppress(ScorecubeError, MemoryError):
+            show(open_study(path))
+
+
+def test_each_field_of_a_head_may_be_anything(place: Path) -> None:
+    path = place / "evil"
+    shutil.rmtree(path / "small/results")  # which are shown as before
+    file = max(path.glob("small/head.*.json"))
+    record = decode_record(file.read_bytes())
+    garbage = list(typed_garbage(record))
+    for forged in garbage if SOAK else random.Random(2).sample(garbage, 40):
+        file.write_bytes(encode_record(forged))
+        shown(path, place / "outcome.html")
+    for value in TYPES:
+        file.write_bytes(encode_record({"record": value}))
+        shown(path, place / "outcome.html")
+
+
+def forge(stored: Stored, folder: Path, key: str, record: dict[str, Any]) -> None:
+    """Replace the metadata in an archive, and seal it."""
+    path = folder / stored.path
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files[key] = json.dumps(record).encode()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    path.write_bytes(seal(stored.about, file.getvalue()))
+
+
+def archive_names(path: Path) -> list[str]:
+    return zipfile.ZipFile(path).namelist()
+
+
+@pytest.mark.slow
+def test_each_field_of_a_result_may_be_anything(place: Path) -> None:
+    path = place / "evil"
+    (stored,) = archives_in(open_study(path).place, "small/results/swap")
+    kept = (path / stored.path).read_bytes()
+    chance = random.Random(3)
+    for key in archive_names(path / stored.path):
+        if not key.endswith("zarr.json"):
+            continue
+        record = json.loads(zipfile.ZipFile(io.BytesIO(kept)).read(key))
+        forged = [*typed_garbage(record)]
+        for values in chance.sample(forged, min(len(forged), 400 if SOAK else 2)):
+            (path / stored.path).write_bytes(kept)
+            forge(stored, path, key, values)
+            shown(path, place / "outcome.html")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cube: cube.drop_vars("run"),
+        lambda cube: cube.drop_vars("score").assign(other=("run", [1.0] * cube.sizes["run"])),
+        lambda cube: cube.assign_coords(team=("run", list(range(cube.sizes["run"])))),
+        lambda cube: cube.assign_coords(topic=list(range(cube.sizes["topic"]))),
+        lambda cube: cube.assign_coords(system=("topic", ["x"] * cube.sizes["topic"])),
+        lambda cube: cube.assign(score=cube["score"].astype(bool)),
+        lambda cube: cube.assign(score=cube["score"].transpose()),
+        lambda cube: cube.assign_attrs(words=["x"]),
+        lambda cube: cube.assign_attrs(words={"run": 1}),
+        lambda cube: cube.isel(run=[]),
+        lambda cube: cube.assign(score=cube["score"] * np.inf),
+    ],
+)
+def test_a_cube_may_be_anything(place: Path, change: Callable[[Any], Any]) -> None:
+    path = place / "evil"
+    head = open_study(path)["small"].head
+    files = dict(encode(change(open_study(path)["small"].cube)))
+    version = version_of(files.items())
+    for key, content in files.items():
+        file = path / f"small/cube-{version}.zarr" / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    facts = copy.deepcopy(dict(head.facts))
+    facts["cube"] |= {"files": len(files)}
+    forged = {**vars(head), "cube": version, "contains": [version], "facts": facts}
+    (path / f"small/head.{head.number:05d}.json").write_bytes(encode_record(forged))
+    shown(path, place / "outcome.html")
 
 
 def test_control_characters_of_names_are_escaped(place: Path, scorecube: Cli) -> None:

@@ -18,11 +18,12 @@ import xarray as xr
 
 from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
 from scorecube.report.contents import overview
-from scorecube.storage import Collection, clean, find_rest, open_study, verify_study
+from scorecube.storage import Collection, clean, find_rest, find_unclaimed, open_study, verify_study
 from scorecube.storage.archives import decode_record
 from scorecube.storage.heads import check_collection_name, folder_of
 from scorecube.storage.place import Place
 from scorecube.storage.upkeep import DAY
+from tests.conftest import Cli
 from tests.storage.states import cube, is_whole, new_result, note
 
 EARLIER = time.time() - 2 * DAY
@@ -82,16 +83,25 @@ def test_1_a_stale_listing_loses_nothing(
     assert collection.head.notes == {"x": 1, "y": 1}
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EPERM])
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        (errno.ENOSPC, "no space"),
+        (errno.EIO, "file system fails"),
+        (errno.EPERM, "hard links"),
+        (errno.EACCES, "permission"),
+        (errno.ENOENT, "another command"),
+    ],
+)
 def test_2_a_head_appears_whole_or_not_at_all(
-    path: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, code: int
+    path: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, code: int, cause: str
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", refuse)
-        with pytest.raises(StoreFailed, match="hard links"):
+        with pytest.raises(StoreFailed, match=cause):
             note(collection, x=1)
     assert heads(path) == ["head.00001.json"]
     note(collection, x=1)
@@ -118,15 +128,52 @@ def test_3_a_damaged_head_is_not_replaced_by_the_one_before(
 
 
 def test_3_a_deleted_head_has_witnesses(path: Path, collection: Collection) -> None:
-    collection.study.add("a", cube=cube(5), replace=True)
-    (path / "a" / heads(path)[-1]).unlink()
-    assert len(find_rest(open_study(path))) == 1  # the cube that it named
     note(collection, x=1)
     collection.write_result(new_result(collection))
     (path / "a" / heads(path)[-1]).unlink()
+    (path / "a/committed.00002").unlink()
     with pytest.raises(CorruptStudy, match="is missing"):
         collection.result("swap")
     assert any("head.00002" in line for line in verify_study(open_study(path))[1])
+
+
+@pytest.mark.parametrize("words", [["info"], ["show", "scores"], ["show", "swap"], ["verify"]])
+def test_3_a_deleted_newest_head_is_named(
+    path: Path, collection: Collection, scorecube: Cli, words: list[str]
+) -> None:
+    collection.write_result(new_result(collection))
+    collection.study.add("a", cube=cube(5), replace=True)
+    (path / "a" / heads(path)[-1]).unlink()
+    command, *rest = words
+    refused = scorecube(command, path, *rest)
+    assert refused.status == 1
+    assert "head.00002.json: is missing" in refused.stderr
+    assert scorecube("verify", path, "--clean").status == 1
+
+
+def test_3_the_only_copy_of_scores_is_never_cleaned(
+    path: Path, collection: Collection, scorecube: Cli
+) -> None:
+    """Without a witness a deleted head cannot be told from a command that was killed before it."""
+    collection.study.add("a", cube=cube(5), replace=True)
+    only = collection.head.group("cube")
+    collection.study.add("b", cube=cube(6))
+    for name in ("head.00002.json", "committed.00002"):
+        (path / "a" / name).unlink()
+    (path / "b/head.00001.json").unlink()
+    (path / "b/committed.00001").unlink()
+    part = Path(shutil.copytree(path / only, path / "a" / f"cube-{'0' * 16}.zarr"))
+    age(path)
+    study = open_study(path, mode="a")
+    (other,) = {*find_unclaimed(study)} - {only, f"a/{part.name}"}
+    assert find_rest(study) == [f"a/{part.name}"]
+    said = scorecube("verify", path, "--clean").succeeded().stderr
+    assert "1 path deleted" in said
+    assert only in said
+    assert other in said
+    assert (path / only).is_dir()
+    assert find_unclaimed(study) == [only, other]
+    assert overview(study)["headless"] == [only, other]
 
 
 @pytest.mark.parametrize("others", [True, False])
@@ -137,6 +184,7 @@ def test_3_results_are_witnesses_of_a_deleted_only_head(
         collection.study.add("b", cube=cube())
     collection.write_result(new_result(collection))
     (path / "a/head.00001.json").unlink()
+    (path / "a/committed.00001").unlink()
     study = open_study(path)
     for use in (lambda: list(study), lambda: study["a"], lambda: note(collection, x=1)):
         with pytest.raises(CorruptStudy, match=r"head\.00001\.json: is missing"):
@@ -148,9 +196,11 @@ def test_3_a_cube_without_a_head_is_named(path: Path, collection: Collection) ->
     """Begun by a killed process, or its head was deleted: none can tell."""
     collection.study.add("b", cube=cube())
     (path / "a/head.00001.json").unlink()
+    (path / "a/committed.00001").unlink()
     study = open_study(path)
     assert list(study) == ["b"]
-    (group,) = find_rest(study)
+    (group,) = find_unclaimed(study)
+    assert find_rest(study) == []
     assert group.startswith("a/cube-")
     assert overview(study)["headless"] == [group]
 

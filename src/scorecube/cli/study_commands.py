@@ -173,7 +173,7 @@ def verify(
     Example: scorecube verify study.zarr
     """
     from scorecube.storage import clean as clean_study
-    from scorecube.storage import find_rest, open_study, verify_study
+    from scorecube.storage import find_rest, find_unclaimed, open_study, verify_study
 
     opened = open_study(study, mode="a" if clean else "r")
     checked, problems = verify_study(opened)
@@ -184,10 +184,16 @@ def verify(
     notify(f"{study}: {checked} parts read, all match their checksums")
     if clean:
         notify(f"{study}: {counted(clean_study(opened), 'path')} deleted")
-    elif rest := find_rest(opened):
+    rest = find_rest(opened)
+    if rest and not clean:
         notify(
             f"note: replaced scores, or what killed commands left: {', '.join(rest[:5])}"
             f"{', ...' if len(rest) > 5 else ''}; delete it with: scorecube verify {study} --clean"
+        )
+    for path in sorted(set(find_unclaimed(opened)).difference(rest)):
+        notify(
+            f"note: {path} is whole, and no head names it: a head was deleted, or a command was "
+            "killed before it said that it was done; --clean keeps it, as it may be the only copy"
         )
 
 
@@ -201,11 +207,24 @@ def forget(
     from scorecube.storage import open_study
 
     opened = open_study(study, mode="a")
-    removed = {name: opened[name].forget(analysis) for name in split(collection) or opened}
-    if not any(removed.values()):
+    n_removed = 0
+    for name in split(collection) or opened:
+        part = opened[name]
+        blocks = part.forget_blocks(analysis)
+        results = part.forget(analysis)
+        n_removed += blocks + results
+        if blocks + results == 0:
+            continue
+        recorded = f" and {counted(blocks, 'file')} of recorded work" if blocks else ""
+        notify(f"{study}: {name}: {counted(results, 'result')} of {analysis}{recorded} removed")
+        stored, outdated = part.stored(analysis)
+        if later := len(stored) + len(outdated):
+            notify(
+                f"note: {name}: {counted(later, 'result')} of {analysis} there now, stored by "
+                "other commands meanwhile"
+            )
+    if n_removed == 0:
         raise BadStudy(f"{study}: no result of {analysis} to remove")
-    for name, count in removed.items():
-        notify(f"{study}: {name}: {counted(count, 'result')} of {analysis} removed")
 
 
 def list_(

@@ -1,6 +1,6 @@
 """Where blocks are computed: threads, a cluster of dask's, or a running scheduler.
 
-A cluster file names a class of dask clusters, its options, and arguments of its methods:
+A cluster file is code. It names a class of dask clusters, its options, and arguments of methods:
 
     class: dask_jobqueue.SLURMCluster
     options: {cores: 4, memory: 8GB, walltime: "04:00:00"}
@@ -35,6 +35,8 @@ PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's pages, which know no certificates."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
 LOGGER = logging.getLogger("scorecube")
+MOST_SETTINGS = 2**20
+"""Characters of a cluster file."""
 
 
 @contextmanager
@@ -70,7 +72,11 @@ def read_cluster(path: str) -> dict[str, Any]:
     import yaml
 
     try:
-        settings = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(MOST_SETTINGS)
+        if len(text) == MOST_SETTINGS:
+            raise ValueError(f"it has {MOST_SETTINGS:,} characters or more")
+        settings = yaml.safe_load(text)
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise BadPlan(f"{path}: cannot read the cluster file: {error}") from None
     known = {"class", "options", "scale", "adapt"}

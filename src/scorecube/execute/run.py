@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
-from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +33,11 @@ from scorecube.execute.executor import (
     run_items,
 )
 from scorecube.storage import BlockStore, gaps
+from scorecube.storage.bounds import memory_limits
 
 Interval = tuple[int, int]
 blas_controller = cache(ThreadpoolController)
 """The controller of the loaded libraries, whose search takes milliseconds."""
-OWN_GROUPS, CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 LOGGER = logging.getLogger("scorecube")
 BLOCK_SECONDS = 0.5
 """Long compared with scheduling and recording a block, short compared with a run."""
@@ -163,7 +160,7 @@ def run(
     compute = Compute(plan.analysis, plan.table)
     combined = Combined(plan.declared, plan.n_units, progress)
     needed = plan.cube.nbytes * 2 + sum(array.nbytes for array in combined.arrays.values())
-    if needed > (there := min(_memory_limits()) // executor.processes):
+    if needed > (there := min(memory_limits()) // executor.processes):
         raise MemoryError(f"at least {needed / 1e9:,.1f} of {there / 1e9:,.1f} GB are needed")
     if blocks is not None:
         for interval, arrays in blocks.valid_blocks(plan.declared, plan.n_units):
@@ -263,15 +260,3 @@ def provenance(plan: Plan) -> dict[str, Any]:
         **{key: attrs[key] for key in (names.LEFT_OUT, names.WORDS) if key in attrs},
         "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
-
-
-def _memory_limits() -> Iterator[int]:
-    """Yield the memory of the machine, and of the control groups of this process and above them."""
-    yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for line in OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []:
-        _, controllers, path = line.split(":", 2)
-        file = "memory/{}/memory.limit_in_bytes" if controllers else "{}/memory.max"  # version 1, 2
-        group = PurePosixPath(path.lstrip("/"))
-        for above in (group, *group.parents):
-            with suppress(OSError, ValueError):
-                yield int((CONTROL_GROUPS / file.format(above)).read_text())

@@ -7,9 +7,10 @@ import gzip
 import io
 import os
 import re
+import stat
 import unicodedata
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -28,6 +29,7 @@ WIDE_MARKS = {
 """Marks of text with 4 or 2 bytes for a character, longer ones first."""
 GZIP = b"\x1f\x8b"
 """First bytes of a file."""
+PART, KIND_BYTES = 2**20, 1000
 LARGEST = 2**31
 """Bytes of a file, decompressed."""
 UNCHECKED, HIGHEST_RATIO = 2**26, 100
@@ -54,20 +56,51 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     return files
 
 
+def parts_of(path: PathLike) -> Iterator[bytes]:
+    """Yield the content of a file as it is, part by part, or of all files of a group of zarr.
+
+    Raises BadInput: More than `LARGEST` bytes; a device or a pipe, which is not read twice.
+    """
+    if is_zarr(Path(path)):
+        for inner in sorted(filter(Path.is_file, Path(path).rglob("*"))):
+            yield from parts_of(inner)
+        return
+    try:
+        found = Path(path).stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise BadInput("is a device or a pipe, and read twice; save it in a file", path)
+        _refuse_long(found.st_size, path)
+        with Path(path).open("rb") as file:
+            while part := file.read(PART):
+                yield part
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror or error}", path) from None
+
+
+def _refuse_long(n_bytes: int, path: PathLike) -> None:
+    if n_bytes > LARGEST:
+        raise BadInput(f"the file has more than {LARGEST:,} bytes; divide it", path)
+
+
 def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     """Return the content of a text file, perhaps gzip or a pipe, with newlines as line ends."""
     try:
         with Path(path).open("rb") as file:
+            _refuse_long(os.fstat(file.fileno()).st_size, path)
+            start = file.peek(KIND_BYTES)[:KIND_BYTES]
+            if not start.startswith((GZIP, *WIDE_MARKS)):
+                refuse_other_kinds(start, path)  # a device without end, too
             content = file.read(LARGEST + 1)
         if content.startswith(GZIP):
             content = _decompressed(content, path)
+    except BadInput:
+        raise
     except _damage() as error:
         raise BadInput(f"the gzip file is cut off or damaged: {error}", path) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"cannot be read: {reason}", path) from None
-    if len(content) > LARGEST:
-        raise BadInput(f"the file has more than {LARGEST:,} bytes; divide it", path)
+    _refuse_long(len(content), path)
     content = _narrow(content, path)
     refuse_other_kinds(content, path)
     content = content.removeprefix(BYTE_ORDER_MARK)

@@ -8,7 +8,7 @@ from typing import Any
 
 from scorecube import names
 from scorecube.errors import counted, visible
-from scorecube.storage import Collection, find_rest
+from scorecube.storage import Collection, find_unclaimed
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
@@ -20,9 +20,8 @@ CUBE = (
 def overview(study: Any) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
     opened = study.collections()
-    rows, folders = list(study.place.map(_facts_of, opened)), {row.folder for row in opened}
-    headless = [path for path in find_rest(study) if path.partition("/")[0] not in folders]
-    return {"study": study.path, "collections": rows, "headless": headless}
+    rows = list(study.place.map(_facts_of, opened))
+    return {"study": study.path, "collections": rows, "headless": find_unclaimed(study)}
 
 
 def _facts_of(collection: Collection) -> dict[str, Any]:

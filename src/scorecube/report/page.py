@@ -30,6 +30,7 @@ from scorecube.report.drawing import draw
 from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, software
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
+from scorecube.report.study import showing
 from scorecube.report.tables import COLLECTION, combine
 from scorecube.report.views import (
     LEADERBOARD,
@@ -149,13 +150,10 @@ def write_page(
     sections: dict[tuple[str, str], Section] = {}
     results = [(name, *found) for name in chosen for found in _results(study, name, design or {})]
     for done, (name, kind, make) in enumerate(results, 1):
-        if (result := make()) is not None:
-            result = result.assign_attrs({COLLECTION: name})
-            if names.METRIC in result.dims:
-                metrics = labels_of(result, names.METRIC)
-                result = of_metrics(result, sorted(metrics, key=primary.__ne__))
-            key = kind, json.dumps(options_of_result(result.attrs), sort_keys=True)
-            sections.setdefault(key, Section(*key)).parts.append(part_of(kind, result))
+        with showing(study, name, kind):
+            if (result := make()) is not None:
+                key, part = _part(name, kind, result, primary)
+                sections.setdefault(key, Section(*key)).parts.append(part)
         progress(done, len(results))
     order = {kind: place for place, kind in enumerate(view_names())}
     ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
@@ -174,6 +172,18 @@ def _results(
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
             yield kind, partial(lambda make: make(collection.cube, name, **design), compute)
+
+
+def _part(
+    collection: str, kind: str, result: xr.Dataset, primary: str
+) -> tuple[tuple[str, str], Part]:
+    """Return the analysis and options of a result, and what is shown of it."""
+    result = result.assign_attrs({COLLECTION: collection})
+    if names.METRIC in result.dims:
+        metrics = labels_of(result, names.METRIC)
+        result = of_metrics(result, sorted(metrics, key=primary.__ne__))
+    options = json.dumps(options_of_result(result.attrs), sort_keys=True)
+    return (kind, options), part_of(kind, result)
 
 
 def part_of(kind: str, result: xr.Dataset) -> Part:

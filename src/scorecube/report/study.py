@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadPlan, BadStudy, option
+from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy, ScorecubeError, option
 from scorecube.report.papers import FORMATS, caption
 from scorecube.report.results import chosen_metrics, of_metrics
 from scorecube.report.tables import COLLECTION, averages, combine
@@ -70,7 +71,8 @@ def collect_table(
         present = chosen and [name for name in chosen if name in labels_of(source, names.METRIC)]
         if present == []:
             continue
-        frame = table.frame(of_metrics(source, present))
+        with showing(study, str(source.attrs[COLLECTION]), analysis):
+            frame = table.frame(of_metrics(source, present))
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
         frames.append(frame)
@@ -78,6 +80,20 @@ def collect_table(
     if average:
         whole = averages(whole.drop(columns=RESULT, errors="ignore"))
     return whole, caption(view, table, sources, whole, form) if form in FORMATS else ""
+
+
+@contextmanager
+def showing(study: Study, collection: str, analysis: str) -> Iterator[None]:
+    """Raise CorruptStudy where what is stored has not the form of what this version stores."""
+    try:
+        yield
+    except (ScorecubeError, OSError, MemoryError):
+        raise
+    except Exception as error:  # of any type: anybody may have written it
+        raise CorruptStudy(
+            f"{study.path}: {collection}: {analysis} cannot be shown, as it has not the form that "
+            f"scorecube stores ({type(error).__name__}: {error}); remove it, and compute it again"
+        ) from error
 
 
 def _without_results(study: Study, analysis: str) -> BadStudy:
@@ -139,6 +155,22 @@ def draw(
     results = list(_sources(study, view, collections))
     if not results:
         raise _without_results(study, analysis)
+    with showing(study, str(results[0].attrs[COLLECTION]), analysis):
+        return _drawn(view, results, metrics, by, form, top)
+
+
+def _drawn(
+    view: View,
+    results: Sequence[xr.Dataset],
+    metrics: Sequence[Any] | None,
+    by: str | None,
+    form: str,
+    top: int | None,
+) -> Figure:
+    """Return the figure of results of one view."""
+    from scorecube.report import drawing
+
+    analysis = view.name
     if len(results) > 1:
         if by is not None or view.overview is None:
             known = ", ".join(str(result.attrs[COLLECTION]) for result in results)

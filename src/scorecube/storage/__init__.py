@@ -8,6 +8,7 @@ from scorecube.storage.heads import check_collection_name as check_collection_na
 from scorecube.storage.study import Study, exists, open_study
 from scorecube.storage.upkeep import clean as clean
 from scorecube.storage.upkeep import find_rest as find_rest
+from scorecube.storage.upkeep import find_unclaimed as find_unclaimed
 from scorecube.storage.upkeep import merge as merge
 from scorecube.storage.upkeep import verify_study as verify_study
 

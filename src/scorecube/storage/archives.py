@@ -5,8 +5,9 @@
 
 The comment of an archive is the SHA-256 of what it is about and of all bytes before it: under the
 name of another one it is damage. Members are stored, not compressed, so that none is larger
-inside than outside. The first number of a result is its turn, by which the latest is known; the
-second is that of the newest head when it was stored, of which it is a witness.
+inside than outside; their arrays are compressed, and have at most `HIGHEST_RATIO` times the bytes
+of the archive where they are large. The first number of a result is its turn, by which the latest
+is known; the second is that of the newest head when it was stored, of which it is a witness.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from scorecube.errors import CorruptStudy
+from scorecube.storage.forms import OF_RESULT, OF_SOME_RESULTS, check
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -36,6 +39,11 @@ BLOCK: Final = re.compile(r"(\d{9,})-(\d{9,})\.npz", re.ASCII)
 Interval = tuple[int, int]
 """First unit, and the one behind the last."""
 SEAL_BYTES: Final = 64
+UNCHECKED: Final = 2**26
+HIGHEST_RATIO: Final = 100
+"""Bytes of arrays that any result may have; above, the most for each byte of its archive."""
+PADDING: Final = ".padding"
+"""Member that makes an archive so large that its arrays, such as equal numbers, are read."""
 
 
 def digest_of(*parts: bytes | memoryview) -> str:
@@ -117,6 +125,11 @@ def archives_in(place: Place, folder: str) -> list[Stored]:
     )
 
 
+def most_inside(n_bytes: int) -> int:
+    """Return the bytes that the arrays in an archive of so many bytes may have."""
+    return max(UNCHECKED, HIGHEST_RATIO * n_bytes)
+
+
 def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
     """Write the archive of a result."""
     from scorecube.storage.codec import encode
@@ -125,6 +138,9 @@ def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in encode(values):
             archive.writestr(zipfile.ZipInfo(name), content)
+        if values.nbytes > most_inside(file.tell()):
+            padding = bytes(values.nbytes // HIGHEST_RATIO)
+            archive.writestr(zipfile.ZipInfo(PADDING), padding)
     place.write(stored.path, seal(stored.about, file.getvalue()))
 
 
@@ -133,8 +149,12 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
     from scorecube.storage.codec import decode
 
     with place.reading(stored.path):
-        archive = open_zip(unseal(stored.about, place.read(stored.path)))
-        return decode({name: archive.read(name) for name in archive.namelist()})
+        content = unseal(stored.about, place.read(stored.path))
+        archive = open_zip(content)
+        files = {name: archive.read(name) for name in archive.namelist()}
+        result = decode(files, most_inside(len(content)), f"{place.name}: {stored.path}")
+        _check_attributes(stored, result.attrs)
+        return result
 
 
 def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
@@ -145,9 +165,27 @@ def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
     with place.reading(stored.path):
         archive = open_zip(place.read(stored.path) or b"")
         attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
-        if attributes["digest"] != stored.digest:
-            raise ValueError("is the result of another plan")
+        _check_attributes(stored, attributes)
         return attributes
+
+
+def _check_attributes(stored: Stored, attributes: Mapping[Any, Any]) -> None:
+    """Refuse attributes of another form, or of another plan (ValueError)."""
+    check(attributes, OF_RESULT, OF_SOME_RESULTS)
+    if attributes["digest"] != stored.digest:
+        raise ValueError("is the result of another plan")
+
+
+def _check_block(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse an array of a block whose header claims other bytes than are there (ValueError)."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            raise ValueError(f"{member.filename} has a header as scorecube does not write it")
+        shape, _, dtype = read(file)
+        if dtype.hasobject or math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
+            raise ValueError(f"{member.filename} has other bytes than its header says")
 
 
 class BlockStore:
@@ -177,7 +215,9 @@ class BlockStore:
         key, about = self._names(start, stop)
         with self._place.reading(key):
             content = unseal(about, self._place.read(key))
-            open_zip(content).close()
+            with open_zip(content) as archive:
+                for member in archive.infolist():
+                    _check_block(archive, member)
             return dict(np.load(io.BytesIO(content)))
 
     def length(self, proposed: int) -> int:

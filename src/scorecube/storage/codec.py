@@ -2,7 +2,8 @@
 
 zarr format 3; numbers are compressed with a checksum, texts are of variable length. Groups are
 written chunk by chunk, so that a dataset may be larger than memory. Only what is written here is
-read: no array can hold a pickled object, and no chunk becomes larger than its metadata say.
+read: no array can hold a pickled object, and no chunk becomes larger than its metadata say. What
+the metadata say is checked as a whole before anything is allocated.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -20,6 +21,8 @@ from numcodecs.zstd import Zstd
 from xarray.conventions import encode_dataset_coordinates
 
 from scorecube.collection import schema
+from scorecube.storage.bounds import refuse_too_large
+from scorecube.storage.forms import check_array
 
 METADATA: Final = "zarr.json"
 """Name of the file with the metadata of a group or array."""
@@ -92,42 +95,95 @@ def _chunks(
         yield f"{name}/{'.'.join(['c', *map(str, position)])}", tuple(place)
 
 
-def decode(files: Mapping[str, bytes]) -> xr.Dataset:
+class Array(NamedTuple):
+    """What is known of an array before anything is allocated.
+
+    dtype: Of objects for texts.
+    lengths: Shape of its chunks.
+    """
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    lengths: tuple[int, ...]
+    attributes: dict[str, Any]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes; a text counts as 8."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def arrays_of(metadata: Mapping[str, bytes], most: int) -> dict[str, Array]:
+    """Return what a group has by name, from its metadata; nothing is allocated.
+
+    metadata: Files by key; others than metadata are not looked at.
+    most: Bytes that the arrays may take together.
+    Raises ValueError, KeyError, TypeError: What `encode` does not write, or more bytes.
+    """
+    arrays: dict[str, Array] = {}
+    sizes: dict[str, int] = {}
+    for key, content in metadata.items():
+        name, _, file = key.rpartition("/")
+        if not name or file != METADATA:
+            continue
+        described = json.loads(content)
+        check_array(described)
+        array = _array(name, described)
+        arrays[name] = array
+        for dim, size in zip(array.dims, array.shape, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(f"{name} has another length of {dim} than other arrays")
+    needed = sum(array.n_bytes for array in arrays.values())
+    if needed > most:
+        raise ValueError(f"its arrays take {needed:,} bytes, at most {most:,} are expected")
+    return arrays
+
+
+def _array(name: str, described: Mapping[str, Any]) -> Array:
+    is_text = described["data_type"] == "string"
+    shape = tuple(described["shape"])
+    dtype = np.dtype(object if is_text else described["data_type"])
+    lengths = tuple(described["chunk_grid"]["configuration"]["chunk_shape"])
+    is_ours = described["codecs"] == CODECS[is_text] and dtype.kind in ("O" if is_text else "iufb")
+    if not is_ours or dtype.itemsize > 8 or lengths != _chunk_shape(shape, dtype):
+        raise ValueError(f"{name} is an array as scorecube does not write it")
+    return Array(
+        tuple(described["dimension_names"]), shape, dtype, lengths, described["attributes"]
+    )
+
+
+def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.Dataset:
     """Return the dataset of a group in memory, from all its files by key.
 
+    most: As of `arrays_of`.
+    what: Path of the group, in messages.
     Raises ValueError, KeyError, RuntimeError, TypeError: What `encode` does not write, or a chunk
         that is missing or damaged.
+    Raises MemoryError: More than there is memory.
     """
     attributes = json.loads(files[METADATA])["attributes"]
     coordinates = set(attributes.pop("coordinates", "").split())
+    arrays = arrays_of(files, most)
+    refuse_too_large(sum(array.n_bytes for array in arrays.values()), what)
     variables: dict[str, xr.Variable] = {}
-    for key in files:
-        name, _, file = key.rpartition("/")
-        if name and file == METADATA:
-            array = json.loads(files[key])
-            notes, dims = array["attributes"], array["dimension_names"]
-            coordinates.update(dims, notes.pop("coordinates", "").split())
-            variables[name] = xr.Variable(dims, _values(name, array, files), notes)
+    for name, array in arrays.items():
+        notes = array.attributes
+        coordinates.update(array.dims, notes.pop("coordinates", "").split())
+        variables[name] = xr.Variable(array.dims, _values(name, array, files), notes)
     named = {name: variables.pop(name) for name in sorted(coordinates & variables.keys())}
     return xr.Dataset(variables, named, attributes)
 
 
-def _values(
-    name: str, array: Mapping[str, Any], files: Mapping[str, bytes]
-) -> np.ndarray[Any, Any]:
-    text, shape = array["data_type"] == "string", tuple(array["shape"])
-    dtype = np.dtype(object if text else array["data_type"])
-    lengths = tuple(array["chunk_grid"]["configuration"]["chunk_shape"])
-    is_ours = array["codecs"] == CODECS[text] and dtype.kind in ("O" if text else "iufb")
-    if not is_ours or lengths != _chunk_shape(shape, dtype):
-        raise ValueError(f"{name} is an array as scorecube does not write it")
-    values: np.ndarray[Any, Any] = np.zeros(shape, dtype)
-    for key, place in _chunks(name, shape, lengths):
-        part: np.ndarray[Any, Any] = np.zeros(lengths, dtype)
-        if not text:
+def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[Any, Any]:
+    is_text = array.dtype.kind == "O"
+    values: np.ndarray[Any, Any] = np.zeros(array.shape, array.dtype)
+    for key, place in _chunks(name, array.shape, array.lengths):
+        part: np.ndarray[Any, Any] = np.zeros(array.lengths, array.dtype)
+        if not is_text:
             CODEC.decode(files[key], out=part)
         elif int.from_bytes(files[key][:4], "little") == part.size:  # so many are made room for
-            part[...] = VLenUTF8().decode(files[key]).reshape(lengths)
+            part[...] = VLenUTF8().decode(files[key]).reshape(array.lengths)
         else:
             raise ValueError(f"{key} holds no {part.size} texts")
         there: Any = (*place, ...)

@@ -144,9 +144,22 @@ class Collection:
                 self.place.delete(stored.path)
 
     def forget(self, analysis: str) -> int:
-        """Delete the results and recorded blocks of an analysis; return the number of results."""
+        """Delete the results and recorded blocks of an analysis; return the number of results.
+
+        What other commands store meanwhile stays.
+        Raises StoreFailed: Some of what was there is left, with numbers.
+        """
         number = len(archives.archives_in(self.place, self._path(analysis)))
-        for part in (f"{self.folder}/{RESULTS}", f"{self.folder}/{BLOCKS}"):
-            if analysis in self.place.children(part):  # as no path such as .. is
-                self.place.delete(f"{part}/{analysis}")
+        self.forget_blocks(analysis)
+        self._delete_part(RESULTS, analysis)
         return number
+
+    def forget_blocks(self, analysis: str) -> int:
+        """Delete the recorded blocks of an analysis; return the number of files."""
+        return self._delete_part(BLOCKS, analysis)
+
+    def _delete_part(self, part: str, analysis: str) -> int:
+        """Delete what a folder has of an analysis; return the number of files."""
+        if analysis not in self.place.children(f"{self.folder}/{part}"):  # as no path such as ..
+            return 0
+        return self.place.delete(f"{self.folder}/{part}/{analysis}")

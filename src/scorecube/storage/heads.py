@@ -1,6 +1,7 @@
 """What a collection is: the newest of numbered heads says so, and names its cube and rankings.
 
     study/NAME/head.00007.json            digests and facts of cube and rankings
+              /committed.00007            empty: a witness of that head, should it be deleted
               /cube-<digest>.zarr/        score[metric, gain, run, topic]; plain zarr, never changed
               /rankings-<digest>.zarr/    levels in rank order
               /results/<analysis>/        an archive for each result
@@ -21,19 +22,25 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from scorecube.errors import BadStudy
-from scorecube.names import LEVEL
-from scorecube.storage.archives import decode_record, digest_of, encode_record
-from scorecube.storage.place import Place
+from scorecube.errors import BadInput, BadStudy
+from scorecube.names import LEVEL, RUN, SCORE, SYSTEM, TEAM, TOPIC, TOPIC_GROUP
+from scorecube.storage.archives import METADATA, decode_record, digest_of, encode_record
+from scorecube.storage.bounds import refuse_too_large
+from scorecube.storage.forms import OF_SOME_CUBES, check, check_head, is_text
+from scorecube.storage.place import PARTIAL, Place
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from scorecube.storage.codec import Array
 
 MAX_FOLDER_BYTES: Final = 200
 """Of the folder of a collection; file systems allow 255 bytes."""
 RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.ASCII)
 """Names that Windows keeps for devices."""
+MOST_HEAD_BYTES: Final = 2**26
 HEAD: Final = re.compile(r"head\.(\d{5,9})\.json", re.ASCII)
+WITNESS: Final = re.compile(r"committed\.(\d{5,9})", re.ASCII)
 CUBE, RANKINGS, RESULTS, BLOCKS = "cube", "rankings", "results", "blocks"
 """First parts of the names of what a folder holds."""
 GROUPS: Final = (CUBE, RANKINGS)
@@ -68,11 +75,11 @@ def folder_of(name: str) -> str:
 
     Examples
     --------
-    >>> folder_of("Week/Benchmark 1"), folder_of("con"), folder_of("..")
-    ('week%2Fbenchmark%201', '%63on', '%2E%2E')
+    >>> folder_of("Week/Benchmark 1"), folder_of("con"), folder_of(".."), folder_of("w.partial")
+    ('week%2Fbenchmark%201', '%63on', '%2E%2E', 'w%2Epartial')
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-    folder = re.sub(r"^\.|\.$", "%2E", quote(plain, safe=""))
+    folder = re.sub(rf"^\.|\.(?={PARTIAL[1:]}$)|\.$", "%2E", quote(plain, safe=""))
     return f"%{ord(folder[0]):X}{folder[1:]}" if RESERVED.fullmatch(folder) else folder
 
 
@@ -90,10 +97,11 @@ def check_collection_name(name: str) -> None:
 
 
 def head_numbers(place: Place, folder: str) -> list[int]:
-    """Return the numbers of all heads in a folder; 1 where results show that they were deleted."""
+    """Return the numbers of all heads in a folder, and of those that were seen to be there."""
     names = place.children(folder)
-    numbers = [int(match[1]) for match in map(HEAD.fullmatch, names) if match]
-    return numbers or [1] * (RESULTS in names)
+    numbers = {int(match[1]) for match in map(HEAD.fullmatch, names) if match}
+    numbers |= {int(match[1]) for match in map(WITNESS.fullmatch, names) if match}
+    return sorted(numbers) or [1] * (RESULTS in names)
 
 
 def latest_head(place: Place, folder: str) -> Head | None:
@@ -109,10 +117,9 @@ def read_head(place: Place, folder: str, number: int) -> Head:
     """Return a head (CorruptStudy if it is missing, damaged, or of another folder)."""
     key = f"{folder}/head.{number:05d}.json"
     with place.reading(key):
-        record = decode_record(place.read(key))
+        record = decode_record(place.read(key, MOST_HEAD_BYTES))
+        check_head(record)
         head = Head(**{**record, "contains": tuple(record["contains"])})
-        if not re.fullmatch("[0-9a-f]*", "".join([head.cube, head.rankings, *head.contains])):
-            raise ValueError("names what is no digest")
         if head.number != number or folder_of(head.name) != folder:
             raise ValueError("is that of another collection, or of another number")
         return head
@@ -137,6 +144,7 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
             return head
         after = replace(after, number=head.number + 1, id=secrets.token_hex(8))
         if place.create(f"{folder}/head.{after.number:05d}.json", encode_record(asdict(after))):
+            place.write(f"{folder}/committed.{after.number:05d}", b"", synced=False)
             return after
         while place.read(f"{folder}/head.{head.number + 1:05d}.json") is not None:
             head = read_head(place, folder, head.number + 1)
@@ -185,11 +193,29 @@ def files_of(place: Place, path: str) -> Iterator[tuple[str, bytes]]:
     yield from zip(keys, contents, strict=True)
 
 
+def is_whole(place: Place, path: str) -> bool:
+    """Whether the files of a group have the digest in its name."""
+    digest = path.rpartition("-")[2].removesuffix(".zarr")
+    return version_of(files_of(place, path)) == digest
+
+
 def check_group(place: Place, head: Head, kind: str) -> None:
     """Read a group (CorruptStudy if a file is missing, changed, or not of it)."""
-    with place.reading(head.group(kind)):
-        if version_of(files_of(place, head.group(kind))) != getattr(head, kind):
+    path = head.group(kind)
+    with place.reading(path):
+        if version_of(files_of(place, path)) != getattr(head, kind):
             raise ValueError("does not match its digest")
+        _arrays(place, head, kind)
+
+
+def _arrays(place: Place, head: Head, kind: str) -> dict[str, Array]:
+    """Return what a group has by its metadata; ValueError for more than its head says."""
+    from scorecube.storage.codec import arrays_of
+
+    path = head.group(kind)
+    metadata = [key for key in keys_of(place, path) if key.endswith(METADATA)]
+    contents = place.map(lambda key: place.read(f"{path}/{key}") or b"", metadata)
+    return arrays_of(dict(zip(metadata, contents, strict=True)), head.facts[kind]["bytes"])
 
 
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
@@ -202,13 +228,48 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
     from scorecube.collection.schema import MAX_LOADED_BYTES
     from scorecube.storage.codec import decode, open_lazily
 
-    path = head.group(kind)
+    path, most = head.group(kind), head.facts[kind]["bytes"]
     with place.reading(path):
-        if head.facts[kind]["bytes"] * n_groups <= MAX_LOADED_BYTES:
-            files = dict(files_of(place, path))
+        if most * n_groups <= MAX_LOADED_BYTES:
+            refuse_too_large(most, f"{place.name}: {path}")
+            files, n_bytes = dict[str, bytes](), 0
+            for key, content in files_of(place, path):
+                n_bytes += len(content)
+                refuse_too_large(n_bytes, f"{place.name}: {path}")
+                files[key] = content
             if version_of(files.items()) != getattr(head, kind):
                 raise ValueError("does not match its digest")
-            return decode(files)
-        if len(keys_of(place, path)) != head.facts[kind]["files"]:
-            raise ValueError("a file is missing")
-        return open_lazily(place.array_store(path))
+            found = decode(files, most, f"{place.name}: {path}")
+        else:
+            if len(keys_of(place, path)) != head.facts[kind]["files"]:
+                raise ValueError("a file is missing")
+            arrays = _arrays(place, head, kind)
+            labels = [array for name, array in arrays.items() if name != SCORE]
+            refuse_too_large(sum(array.n_bytes for array in labels), f"{place.name}: {path}")
+            found = open_lazily(place.array_store(path))
+        return _checked(found, kind)
+
+
+def _checked(dataset: xr.Dataset, kind: str) -> xr.Dataset:
+    """Return a cube or rankings; ValueError for what lacks their variables or labels."""
+    from scorecube.collection import schema
+    from scorecube.collection.arguments import DIMS
+
+    variables, dims = (schema.CUBE, DIMS) if kind == CUBE else (schema.RANKINGS, (RUN, TOPIC))
+    try:
+        schema.check(dataset, variables, kind)
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+    about = {TEAM: RUN, SYSTEM: RUN, TOPIC_GROUP: TOPIC}
+    labelled = {**{dim: dim for dim in dims}, **{k: v for k, v in about.items() if k in dataset}}
+    for name, dim in labelled.items():
+        array = dataset.coords.get(name)
+        if (
+            array is None
+            or array.size == 0
+            or array.dims != (dim,)
+            or not all(map(is_text, array.values))
+        ):
+            raise ValueError(f"has no labels of {name}")
+    check(dataset.attrs, {}, OF_SOME_CUBES)
+    return dataset

@@ -6,11 +6,12 @@ Credentials, region and endpoint come from the environment, or from the role of 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Final
 
 import obstore
@@ -55,9 +56,11 @@ class ObjectPrefix(Place):
                 "recorded blocks are kept"
             ) from None
 
-    def read(self, key: str) -> bytes | None:
+    def read(self, key: str, most: int = 2**62) -> bytes | None:
         with suppress(*MISSING):
-            return bytes(self._ask(lambda: obstore.get(self._store, key).bytes()))
+            found = self._ask(obstore.get, self._store, key)
+            self._refuse_long(key, found.meta["size"], most)
+            return bytes(self._ask(found.bytes))
         return None
 
     def create(self, key: str, content: bytes) -> bool:
@@ -95,17 +98,37 @@ class ObjectPrefix(Place):
         names = (entry.rstrip("/").rpartition("/")[2] for entry in below)
         return sorted(name for name in names if not name.endswith(PARTIAL))
 
-    def files(self, path: str) -> dict[str, float]:
+    def _listed(self, path: str) -> list[Any]:
+        """Return what the store says of each object below a path, sorted."""
         pages = self._ask(lambda: list(obstore.list(self._store, path or None)))
+        return sorted(chain(*pages), key=itemgetter("path"))
+
+    def files(self, path: str) -> dict[str, float]:
         return {
             entry["path"].removeprefix(f"{path}/"): entry["last_modified"].timestamp()
-            for entry in sorted(chain(*pages), key=itemgetter("path"))
+            for entry in self._listed(path)
         }
 
-    def delete(self, path: str) -> None:
-        for key in [*(f"{path}/{key}" for key in self.files(path)), path]:
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:  # noqa: ARG002
+        yield  # a store has no links
+
+    def _held(self, path: str) -> dict[str, Hashable]:
+        found = self._listed(path)
+        with suppress(*MISSING):
+            found.append(self._ask(obstore.head, self._store, path))
+        return {entry["path"]: (entry["last_modified"], entry["e_tag"]) for entry in found}
+
+    def _remove(self, keys: Iterable[str]) -> None:
+        def remove(key: str) -> None:
             with suppress(*MISSING):
                 self._ask(obstore.delete, self._store, key)
+
+        for _ in self.map(remove, keys):
+            pass
+
+    def _remove_folders(self, path: str) -> None:
+        """Do nothing: a store has none."""
 
     def array_store(self, path: str) -> Any:
         from zarr.storage import ObjectStore

@@ -3,6 +3,9 @@
 Both read, create, write, list and delete whole files. A file appears whole or not at all: it is
 written under another name, synced, and linked (`create`, which never replaces) or renamed
 (`write`, for names that say what the content is).
+
+Others may write and delete at the same time: what is deleted is what was there when the deletion
+began, and a file whose folder is deleted while it is written is written again.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shutil
-from collections.abc import Callable, Iterable, Iterator
+import stat
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from scorecube.errors import BadStudy, CorruptStudy, ScorecubeError, StoreFailed
+from scorecube.storage.bounds import refuse_too_large
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -26,6 +31,20 @@ PARTIAL: Final = ".partial"
 """Suffix of a file that is being written; a killed process leaves it, and nobody reads it."""
 NO_SYNC: Final = (errno.EINVAL, errno.ENOTSUP)
 ABSENT: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+RACES: Final = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ESTALE)
+"""What the system says where another process wrote or deleted at the same time."""
+NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+"""What it says of a link, where a file has been written just before."""
+CAUSES: Final[Mapping[int, str]] = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "there is no space: make some"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "a study needs permission to write"),
+    **dict.fromkeys(RACES, "another command wrote or deleted there at the same time"),
+}
+OTHER_CAUSE: Final = "the file system fails"
+TRIES: Final = 100
+"""Of a file whose folder is deleted while it is written, or of what is not deleted yet."""
+PAUSE: Final = 0.001
+"""Seconds before the second of them; each is longer than the one before, up to 20 times."""
 
 
 class Place:
@@ -53,11 +72,27 @@ class Place:
                 "list all damage, and restore it from a copy, or compute it again"
             ) from None
 
-    def read(self, key: str) -> bytes | None:
-        """Return the content of a file; None if there is none."""
+    def read(self, key: str, most: int = 2**62) -> bytes | None:
+        """Return the content of a file; None if there is none.
+
+        Raises CorruptStudy: A device or a pipe, or more bytes than `most`.
+        Raises MemoryError: More bytes than there is memory.
+        """
+        path = Path(self.name, key)
         with suppress(*ABSENT):
-            return Path(self.name, key).read_bytes()
+            found = path.stat()
+            if stat.S_ISDIR(found.st_mode):
+                return None
+            if not stat.S_ISREG(found.st_mode):
+                raise CorruptStudy(f"{self.name}: {key}: is a device or a pipe, no file; remove it")
+            self._refuse_long(key, found.st_size, most)
+            return path.read_bytes()
         return None
+
+    def _refuse_long(self, key: str, n_bytes: int, most: int) -> None:
+        if n_bytes > most:
+            raise CorruptStudy(f"{self.name}: {key}: has {n_bytes:,} bytes, at most {most:,}")
+        refuse_too_large(n_bytes, f"{self.name}: {key}")
 
     def array_store(self, path: str) -> Any:
         """Return what zarr opens to read arrays below a path."""
@@ -65,49 +100,76 @@ class Place:
 
     def create(self, key: str, content: bytes) -> bool:
         """Write a file if there is none; return whether the file is this one."""
-        with self._aside(key, content) as (partial, path):
+
+        def link(partial: Path, path: Path) -> bool:
             try:
                 os.link(partial, path)
             except FileExistsError:
                 return self.read(key) == content
+            except OSError as error:
+                if error.errno not in NO_LINKS:
+                    raise
+                raise StoreFailed(
+                    f"{path}: {error.strerror}; a study needs a file system with hard links: "
+                    "nothing that was stored is lost, copy it to one"
+                ) from None
             return True
+
+        return self._put(key, content, link)
 
     def write(self, key: str, content: bytes, *, synced: bool = True) -> None:
         """Write a file as a whole, over one that is there; not synced: `sync` follows."""
-        with self._aside(key, content, synced=synced) as (partial, path):
-            partial.replace(path)
+        self._put(key, content, Path.replace, synced=synced)
 
     def sync(self) -> None:
         """Wait until all is on the disk: as long as for one file, where a cube has dozens."""
         if os.environ.get(SYNC) != "0":
             os.sync()
 
-    @contextmanager
-    def _aside(
-        self, key: str, content: bytes, *, synced: bool = True
-    ) -> Iterator[tuple[Path, Path]]:
-        """Write a file under another name; yield that path and the final one; remove what stays."""
+    def _put(
+        self, key: str, content: bytes, put: Callable[[Path, Path], Value], *, synced: bool = True
+    ) -> Value:
+        """Write a file under another name; return what `put` does with that path and the final one.
+
+        Done again where the folder is deleted meanwhile.
+        """
         path = Path(self.name, key)
-        partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
         with self._writing(path):
-            if not (self.is_new or Path(self.name).is_dir()):
-                raise BadStudy(
-                    f"{self.name}: the study was moved or removed while it was in use; nothing was "
-                    "stored since. Run the same command again where it is now"
-                )
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self.is_new = False
-                partial.write_bytes(content)
-                if synced:
-                    _sync(partial)
-                yield partial, path
-                if synced:  # the entries of all folders down to it
-                    for folder in path.parents[: key.count("/") + 1]:
-                        _sync(folder)
-            finally:
-                with suppress(OSError):
-                    partial.unlink(missing_ok=True)
+            for number in range(TRIES):
+                if not (self.is_new or Path(self.name).is_dir()):
+                    raise BadStudy(
+                        f"{self.name}: the study was moved or removed while it was in use; nothing "
+                        "was stored since. Run the same command again where it is now"
+                    )
+                try:
+                    return self._put_once(path, content, put, synced=synced)
+                except OSError as error:
+                    is_file = path.parent.exists() and not path.parent.is_dir()
+                    if error.errno not in RACES or is_file or number == TRIES - 1:
+                        raise
+                _pause(number)
+        raise AssertionError(key)
+
+    def _put_once(
+        self, path: Path, content: bytes, put: Callable[[Path, Path], Value], *, synced: bool
+    ) -> Value:
+        partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.is_new = False
+            partial.write_bytes(content)
+            if synced:
+                _sync(partial)
+            done = put(partial, path)
+            for folder in path.parents if synced else ():  # the entries of all down to it
+                if not folder.is_relative_to(self.name):
+                    break
+                with suppress(FileNotFoundError):  # deleted behind it
+                    _sync(folder)
+            return done
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
@@ -121,10 +183,10 @@ class Place:
         try:
             yield
         except OSError as error:
+            cause = CAUSES.get(error.errno or 0, OTHER_CAUSE)
             raise StoreFailed(
-                f"{error.filename or self.name}: {error.strerror or error}; nothing that was "
-                "stored is lost. A study needs space, permission to write and a file system with "
-                "hard links: run the same command again where they are"
+                f"{error.filename or self.name}: {error.strerror or error}; {cause}. Run the same "
+                "command again: what was stored is kept"
             ) from None
 
     def children(self, path: str) -> list[str]:
@@ -139,25 +201,82 @@ class Place:
 
         Keys are relative to the path, and sorted; unfinished files are among them.
         """
-        root, times = f"{self.name}/{path}", dict[str, float]()
-        for at, _, names in os.walk(root):
+        root = f"{self.name}/{path}"
+        times: dict[str, float] = {}
+        for at, _, names in os.walk(root, onerror=_refuse_hidden):
             for file in (Path(at, name) for name in names):
                 with suppress(FileNotFoundError):  # another process renames or removes it
                     times[file.relative_to(root).as_posix()] = file.lstat().st_mtime
         return dict(sorted(times.items()))
 
-    def delete(self, path: str) -> None:
-        """Delete all at and below a path; links are not followed."""
+    def delete(self, path: str) -> int:
+        """Delete what is at and below a path now; return its number of files.
+
+        What others write there meanwhile stays. Links are deleted, not followed.
+        Raises StoreFailed: Some of it is left, with numbers.
+        """
+        with self._writing(Path(self.name, path)):
+            there = set(self._held(path).items())
+            left = there
+            for number in range(TRIES):
+                self._remove(sorted(key for key, _ in left))
+                left = there.intersection(self._held(path).items())
+                if not left:
+                    self._remove_folders(path)
+                    return len(there)
+                _pause(number)
+        raise StoreFailed(
+            f"{self.name}: {path}: {len(left):,} of {len(there):,} files are left, the others are "
+            "deleted; end the commands that write there, and run the same command again"
+        )
+
+    def _held(self, path: str) -> dict[str, Hashable]:
+        """Return the files at and below a path, with what tells each from a later one."""
         target = Path(self.name, path)
-        with self._writing(target), suppress(FileNotFoundError):
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            else:
-                target.unlink()
+        found = [target]
+        if target.is_dir() and not target.is_symlink():
+            walked = os.walk(target, onerror=_refuse_hidden)
+            found = [Path(at, name) for at, folders, names in walked for name in folders + names]
+        held: dict[str, Hashable] = {}
+        for file in found:
+            with suppress(*ABSENT):
+                state = file.lstat()
+                if not stat.S_ISDIR(state.st_mode):
+                    held[str(file)] = (state.st_ino, state.st_mtime_ns)
+        return held
+
+    def _remove(self, keys: Iterable[str]) -> None:
+        """Delete files of `_held`; one that is gone is no error."""
+        for key in keys:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                Path(key).unlink()
+
+    def _remove_folders(self, path: str) -> None:
+        """Delete the folders at and below a path that are empty."""
+        target = Path(self.name, path)
+        if target.is_symlink():
+            return
+        for at, _, _ in os.walk(target, topdown=False, onerror=_refuse_hidden):
+            try:
+                Path(at).rmdir()
+            except OSError as error:
+                if error.errno not in (*RACES, errno.ENOTDIR):
+                    raise
 
     def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
         """Yield what a function that reads or writes returns for each item, in order."""
         return map(function, items)
+
+
+def _pause(number: int) -> None:
+    """Wait before a further try."""
+    time.sleep(PAUSE * min(number, 20))
+
+
+def _refuse_hidden(error: OSError) -> None:
+    """Raise the error of a folder that is there and cannot be listed."""
+    if not isinstance(error, ABSENT):
+        raise error
 
 
 def _sync(path: Path) -> None:

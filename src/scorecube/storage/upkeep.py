@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
             n_parts += 1
             try:
                 check()
-            except CorruptStudy as error:
+            except (CorruptStudy, MemoryError) as error:
                 damage.append(str(error))
     return n_parts, damage
 
@@ -38,7 +39,7 @@ def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
     place, head = study.place, None
     for number in range(1, max(heads.head_numbers(place, folder), default=0) + 1):
         yield partial(heads.read_head, place, folder, number)
-    with suppress(CorruptStudy):
+    with suppress(CorruptStudy, MemoryError):
         head = heads.latest_head(place, folder)
     if head is None:
         return
@@ -56,30 +57,60 @@ def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
             yield from (partial(blocks.read, *interval) for interval in blocks.intervals())
 
 
+def find_unclaimed(study: Study) -> list[str]:
+    """Return the paths of groups that no head names: it was deleted, or a command was killed."""
+    return _by_folder(study, _unclaimed)
+
+
 def find_rest(study: Study) -> list[str]:
-    """Return the paths of groups that no newest head names, as killed and replaced ones."""
-    place = study.place
+    """Return the paths of groups that may be deleted: replaced ones, and parts of one.
 
-    def rest_of(folder: str) -> set[str]:
-        head = heads.latest_head(place, folder)
-        groups = {f"{folder}/{name}" for name in place.children(folder) if name.endswith(".zarr")}
-        return groups - {head.group(kind) for kind in GROUPS if head}
+    A whole one that no head names may be the only copy of scores, and is none of them.
+    """
+    return _by_folder(study, _rest)
 
-    return sorted(set[str]().union(*place.map(rest_of, place.children(""))))
+
+def _by_folder(study: Study, find: Callable[[Study, str], set[str]]) -> list[str]:
+    found = study.place.map(partial(find, study), study.place.children(""))
+    return sorted(set[str]().union(*found))
+
+
+def _groups(study: Study, folder: str) -> set[str]:
+    """Return the paths of the groups in a folder that its newest head does not name."""
+    head = heads.latest_head(study.place, folder)
+    names = study.place.children(folder)
+    groups = {f"{folder}/{name}" for name in names if name.startswith(GROUPS)}
+    return groups - {head.group(kind) for kind in GROUPS if head}
+
+
+def _unclaimed(study: Study, folder: str) -> set[str]:
+    groups = _groups(study, folder)
+    for number in heads.head_numbers(study.place, folder) if groups else []:
+        with suppress(CorruptStudy):  # what one that cannot be read names is unclaimed, and kept
+            head = heads.read_head(study.place, folder, number)
+            groups -= {head.group(kind) for kind in GROUPS}
+    return groups
+
+
+def _rest(study: Study, folder: str) -> set[str]:
+    unclaimed = _unclaimed(study, folder)
+    return _groups(study, folder) - {
+        path for path in unclaimed if heads.is_whole(study.place, path)
+    }
 
 
 def clean(study: Study) -> int:
     """Delete such groups and unfinished files of a day ago; return their number."""
-    place, probe = study.place, f".clean{PARTIAL}"
+    place, probe = study.place, f".{secrets.token_hex(8)}{PARTIAL}"
     place.write(probe, b"")
     times = place.files("")
     latest = times[probe] - DAY
     old = [path for path, time in times.items() if path.endswith(PARTIAL) and time <= latest]
     # Their times are read behind the heads: what was committed since was written since.
     old += [at for at in find_rest(study) if max(place.files(at).values(), default=0) <= latest]
-    for path in [*old, probe]:
-        place.delete(path)
-    return len(old)
+    n_deleted = sum(place.delete(path) > 0 for path in old)
+    place.delete(probe)
+    return n_deleted
 
 
 def merge(

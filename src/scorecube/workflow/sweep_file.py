@@ -39,7 +39,7 @@ from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
-from scorecube.ingest.files import expand
+from scorecube.ingest.files import expand, parts_of, read_text
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.storage import Study
 from scorecube.workflow import inputs
@@ -104,9 +104,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; BadInput with file and table for what it cannot have."""
     file = Path(path)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", str(file)) from None
+        content = tomllib.loads(read_text(file))
     except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8
         raise BadInput(f"is not TOML: {error}", str(file)) from None
     folder, sources, entries = file.resolve().parent, dict[str, Table](), list[Entry]()
@@ -217,7 +215,9 @@ def add_source(
     digest = hashlib.sha256(repr(sorted(settings.items())).encode())
     files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
     for path in (path for key in sorted(files) for path in files[key]):
-        digest.update(f"{path}\n".encode() + Path(path).read_bytes())
+        digest.update(f"{path}\n".encode())
+        for part in parts_of(path):
+            digest.update(part)
     facts = {SOURCE: digest.hexdigest()}
     if name in study and study[name].head.notes.get(SOURCE) == facts[SOURCE]:
         return

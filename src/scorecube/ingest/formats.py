@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
+FILE = "file"
+"""Chosen for the run: a run is called as its file."""
 N_LINES = 50
 """Number of lines from which a format is detected."""
 
@@ -26,13 +28,21 @@ class Asked(NamedTuple):
     """What is asked of files.
 
     metric: Name of the metric where a file does not name it, else the only one to read.
-    chosen: Role (run, topic, collection, seed, score) -> its column.
+    score_column: Column of the scores, which are of `metric`.
+    chosen: Role (run, topic, collection, seed) -> its column.
     items: Ids of all items, of files that list only those that a run has solved.
     """
 
     metric: str | None = None
+    score_column: str | None = None
     chosen: Mapping[str, str] = {}
     items: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Role -> its column, that of the scores among them."""
+        scores = {} if self.score_column is None else {"score": self.score_column}
+        return {**self.chosen, **scores}
 
 
 class Row(NamedTuple):
@@ -105,11 +115,18 @@ class File:
         from scorecube.ingest import json_rows, tables
         from scorecube.ingest.kinds import PARQUET
 
+        column = self.asked.score_column
         if self.kind == PARQUET:
-            return tables.table_of_frame(tables.read_parquet(self.path))
-        if self.is_json:
-            return json_rows.table_of_records(self.records, self.asked.chosen.values(), self.path)
-        return tables.table_of_text(self.text, self.path)
+            table = tables.table_of_frame(tables.read_parquet(self.path))
+        elif self.is_json:
+            wanted = [*self.asked.chosen.values(), *filter(None, [column])]
+            is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
+            table = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
+        else:
+            table = tables.table_of_text(self.text, self.path)
+        if column is None or self.asked.metric is None:
+            return table
+        return tables.with_score_column(table, column, self.asked.metric, self.path)
 
     @property
     def names(self) -> set[str]:

@@ -22,8 +22,8 @@ KEY = "key"
 """Column of the ids of objects that are rows by id."""
 DEEPEST = 4
 """Levels of objects in which rows are looked for, and of names of columns."""
-WIDEST = 500
-"""Columns of a table of nested objects; further ones are reached by name."""
+AT_ONCE = 10_000
+"""Lines that are parsed together."""
 Record = tuple[int, dict[str, Any]]
 """An object, and its line or number."""
 
@@ -45,6 +45,25 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
     if not is_lines:
         whole = _loaded(text, 1, path)
         return list(enumerate(whole, 1)) if isinstance(whole, list) else [(1, whole)]
+    records: list[tuple[int, Any]] = []
+    for start in range(0, len(lines), AT_ONCE):
+        records += _loaded_together(lines[start : start + AT_ONCE], path)
+    return records
+
+
+def _loaded_together(
+    lines: Sequence[tuple[int, str]], path: PathLike | None
+) -> list[tuple[int, Any]]:
+    """Return the values of some lines, which share their names of fields."""
+    numbers = [number for number, _ in lines]
+    texts = [line.strip() for _, line in lines]
+    if all(text[0] == "{" and text[-1] == "}" for text in texts):
+        try:
+            values = json.loads(f"[{','.join(texts)}]")
+        except (ValueError, RecursionError):
+            values = []
+        if len(values) == len(texts):
+            return list(zip(numbers, values, strict=True))
     return [(number, _loaded(line, number, path)) for number, line in lines]
 
 
@@ -96,28 +115,38 @@ def objects_in(value: object) -> list[dict[str, Any]]:
 
 
 def table_of_records(
-    records: Sequence[Record], wanted: Collection[str] = (), path: PathLike | None = None
+    records: Sequence[Record],
+    wanted: Collection[str] = (),
+    path: PathLike | None = None,
+    *,
+    is_whole: bool = False,
 ) -> pd.DataFrame:
     """Return a table of objects: a column each field, nested ones by names with dots.
 
     wanted: Names of columns that may lie in lists, or begin with the place of the rows.
+    is_whole: Whether the only object is the whole file, and may hold the rows.
     """
     import pandas as pd
 
-    from scorecube.ingest.tables import table_of_frame
+    from scorecube.ingest.tables import kinds_in, table_of_frame
 
     prefix = ""
     outside: dict[str, Any] = {}
-    if len(records) == 1 and (places := _places_of(records[0][1])):
+    places = _places_of(records[0][1]) if is_whole and not _has_all(records[0][1], wanted) else []
+    if places:
         place = _chosen_place(places, wanted, path)
-        outside = dict(_fields(records[0][1]))
+        outside = {
+            name: value
+            for name, value in _fields(records[0][1])
+            if not isinstance(value, list | dict) and not f"{name}.".startswith(f"{place.name}.")
+        }
         records = list(enumerate(place.rows, 1))
         prefix = f"{place.name}."
     lines = [line for line, _ in records]
     rows = [row for _, row in records]
-    if any(isinstance(value, dict) for row in rows for value in row.values()):
-        rows = [dict(_fields(row)) for row in rows]
     frame = pd.DataFrame(rows, dtype=object)
+    if any(dict in kinds_in(frame[name]) for name in frame):
+        frame = pd.DataFrame([dict(_fields(row)) for row in rows], dtype=object)
     for name, value in outside.items():
         if name not in frame:
             frame[name] = [value] * len(frame)
@@ -128,6 +157,11 @@ def table_of_records(
             if any(cell is not None for cell in cells):
                 frame[name] = cells
     return table_of_frame(frame, lines)
+
+
+def _has_all(row: Mapping[str, Any], wanted: Collection[str]) -> bool:
+    """Return whether an object has the columns that are wanted, if any are."""
+    return bool(wanted) and all(at(row, name) is not None for name in wanted)
 
 
 def _fields(row: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
@@ -164,16 +198,16 @@ def _are_by_id(value: Mapping[str, Any]) -> bool:
 
 
 def _chosen_place(places: Sequence[Place], wanted: Collection[str], path: PathLike | None) -> Place:
-    """Return the only place of rows, or the one that names of columns begin with."""
+    """Return the place that names of columns begin with, or else whose rows have most of them."""
     named = [place for place in places if any(name.startswith(f"{place.name}.") for name in wanted)]
-    fitting = named or [
-        place
-        for place in places
-        if all(any(at(row, n) is not None for row in place.rows) for n in wanted)
+    candidates = named or list(places)
+    counts = [sum(at(place.rows[0], name) is not None for name in wanted) for place in candidates]
+    fitting = [
+        place for place, count in zip(candidates, counts, strict=True) if count == max(counts)
     ]
-    if len(fitting) == 1 or (len(places) == 1 and not named):
-        return (fitting or list(places))[0]
-    shown = ", ".join(f"{place.name} ({len(place.rows)})" for place in places[:8])
+    if len(fitting) == 1:
+        return fitting[0]
+    shown = ", ".join(f"{place.name} ({len(place.rows)})" for place in fitting[:8])
     text = f"several lists may hold the rows: {shown}"
-    example = option("topic_column", f"{places[0].name}.NAME")
+    example = option("topic_column", f"{fitting[0].name}.NAME")
     raise BadInput(f"{text}; begin a name of a column with one: {example}", path)

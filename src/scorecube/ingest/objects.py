@@ -15,7 +15,7 @@ from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest import measure_names as measures
 from scorecube.ingest.files import PathLike, name_in
-from scorecube.ingest.formats import File
+from scorecube.ingest.formats import FILE, File
 from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
 from scorecube.ingest.scores import (
     DIMS,
@@ -28,11 +28,9 @@ from scorecube.ingest.scores import (
     only_cube,
     only_measures,
 )
-from scorecube.ingest.tables import table_of_frame
+from scorecube.ingest.tables import metric_of_column, table_of_frame, with_score_column
 from scorecube.ingest.tabular import read_long
 
-FILE = "file"
-"""Chosen for the run: a run is called as its file."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
@@ -52,7 +50,13 @@ def read_objects(
         if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
             return Part(scores if names.METRIC in scores else scores.assign(metric=SCORE), None)
     if isinstance(scores, pd.DataFrame):
-        return read_long(table_of_frame(scores), None, metric, chosen)
+        table = table_of_frame(scores)
+        roles = dict(chosen or {})
+        column = roles.pop(SCORE, None)
+        if column is not None:
+            metric = metric or metric_of_column(column)
+            table = with_score_column(table, column, metric, None)
+        return read_long(table, None, metric, roles)
     if chosen:
         raise no_table(chosen, kind_of(scores))
     values = list(scores.values()) if isinstance(scores, Mapping) else []
@@ -196,7 +200,8 @@ def cube_from_scores(
     collections
         Whether a frame may hold several collections: a cube of each is returned by name.
     columns
-        Of a frame: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column``.
+        Of a frame: ``run_column``, ``topic_column``, ``collection_column``, ``seed_column`` and
+        ``score_column``.
 
     Returns
     -------

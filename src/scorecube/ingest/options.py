@@ -64,6 +64,12 @@ class ImportOptions:
     )
     run_column: str | None = option_field(None, "Column of runs, such as model_name.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
+    score_column: str | None = option_field(
+        None, "Column of the scores, such as scores.0.value; of JSON, dots reach nested fields."
+    )
+    items: Path | None = option_field(  # noqa: RUF009
+        None, "File of the ids of all items, one a line, for lists of what a run has solved."
+    )
     collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
     seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
     words: tuple[str, ...] = option_field(

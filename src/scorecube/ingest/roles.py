@@ -44,7 +44,7 @@ PYTERRIER_RUN = "name"
 """Column of the run of PyTerrier's ``Experiment(perquery=True)``, if there is no other."""
 COUNTERS = _words("# id index level0 unnamed:0") | {""}
 """Headers of columns that number the lines."""
-CHOSEN = ("run", "topic", "collection", "seed")
+CHOSEN = ("run", "topic", "collection", "seed", "score")
 """Roles whose column an option names: ``run_column``, ..."""
 NOUNS = {
     "run": _words("model system"),

@@ -19,7 +19,7 @@ from scorecube.errors import BadInput, either
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.measure_names import why_kept
 from scorecube.ingest.roles import TAKEN
-from scorecube.ingest.tables import labels_of, numbers_of, plain_cells
+from scorecube.ingest.tables import in_one_line, labels_of, numbers_of, plain_cells
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -152,6 +152,8 @@ def _tidied(part: Part) -> pd.DataFrame:
             columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([""]))
             continue
         columns[role] = labels_of(frame[role])
+        if role == names.TOPIC:  # a question may have several lines
+            columns[role] = in_one_line(columns[role])
         if role not in MAY_BE_EMPTY and (empty := columns[role] == "").any():
             raise _problem(part, int(empty.argmax()), f"the {role} is missing")
     columns[SCORE], wrong = numbers_of(frame[SCORE])

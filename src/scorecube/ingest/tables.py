@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +20,8 @@ from scorecube.collection.schema import LARGEST_SCORE
 from scorecube.errors import BadInput, counted
 from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
-from scorecube.ingest.roles import header_word
+from scorecube.ingest.roles import SCORES, header_word
+from scorecube.names import SCORE
 
 MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
 """Cells of missing scores, in lower case."""
@@ -92,6 +94,41 @@ def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFra
     return plain_cells(table)
 
 
+def with_score_column(
+    table: pd.DataFrame, column: str, metric: str, path: PathLike | None
+) -> pd.DataFrame:
+    """Return a table whose column of scores is called as their metric.
+
+    Raises BadInput: The table has no such column.
+    """
+    header = list(map(str, table.columns))
+    same = [name for name in header if name == column]
+    alike = same or [name for name in header if header_word(name) == header_word(column)]
+    if len(alike) != 1:
+        text = f"no column of scores {column!r}; found {', '.join(header)[:200]}"
+        raise BadInput(text, path, option="score_column")
+    if metric in header and metric != alike[0]:
+        table = table.drop(columns=metric)
+    return table.rename(columns={alike[0]: metric})
+
+
+def metric_of_column(column: str) -> str:
+    """Return the metric whose scores a column holds: the last part of a name with dots.
+
+    Examples
+    --------
+    >>> [metric_of_column(name) for name in ("scores.0.value", "scores.f1", "nDCG@10")]
+    ['score', 'f1', 'nDCG@10']
+    """
+    last = column.rpartition(".")[2] or column
+    return SCORE if header_word(last) in SCORES else last
+
+
+def kinds_in(column: pd.Series[Any]) -> set[type]:
+    """Return the types of cells."""
+    return set(map(type, column.tolist()))
+
+
 def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose nested cells are text, which is no number and names its row."""
     changed = {}
@@ -99,8 +136,8 @@ def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
         column = frame.iloc[:, place]
         if column.dtype != object:
             continue
-        cells = column.tolist()
-        if any(isinstance(cell, NESTED) for cell in cells):
+        if any(issubclass(kind, NESTED) for kind in kinds_in(column)):
+            cells = column.tolist()
             texts = [str(cell) if isinstance(cell, NESTED) else cell for cell in cells]
             changed[name] = pd.Series(texts, frame.index, dtype=object)
     return frame.assign(**changed) if changed else frame
@@ -163,6 +200,17 @@ def labels_of(cells: pd.Series[Any]) -> pd.Categorical:
     texts += [""] * bool((codes < 0).any())
     again, labels = pd.factorize(np.array(texts, object))
     return pd.Categorical.from_codes(again[codes], pd.Index(labels, dtype=object))
+
+
+def in_one_line(labels: pd.Categorical) -> pd.Categorical:
+    """Return labels whose line ends and tabs are blanks, with the text between them."""
+    texts = [str(label) for label in labels.categories]
+    if not any("\n" in text or "\t" in text or "\r" in text for text in texts):
+        return labels
+    codes, found = pd.factorize(
+        np.array([re.sub(r"\s*[\n\r\t]\s*", " ", text) for text in texts], object)
+    )
+    return pd.Categorical.from_codes(codes[labels.codes], pd.Index(found, dtype=object))
 
 
 def label_of(cell: Any) -> str:

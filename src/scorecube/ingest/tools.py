@@ -10,11 +10,12 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
+from scorecube.ingest.formats import AUTO, FILE, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.readers import detect, load_format
-from scorecube.ingest.readers.general import LONG
+from scorecube.ingest.readers.general import LONG, NESTED
 from scorecube.ingest.roles import no_table
 from scorecube.ingest.scores import SCORE, Part, only_measures
+from scorecube.ingest.tables import metric_of_column
 
 
 def read_collections(
@@ -34,7 +35,11 @@ def read_collections(
         columns and of JSON, see `scorecube.ingest.json_rows`.
     items: Ids of all items, of files that list only those that a run has solved.
     """
-    asked = Asked(metric, chosen or {}, tuple(items))
+    roles = dict(chosen or {})
+    column = roles.pop(SCORE, None)
+    if column is not None and metric is None:
+        metric = metric_of_column(column)
+    asked = Asked(metric, column, roles, tuple(items))
     parts: list[Part] = []
     beside: dict[Summary, list[str]] = {}
     for path in paths:
@@ -60,8 +65,9 @@ def _summary_of(file: File) -> Summary | None:
 def _read(file: File, layout: str) -> Part:
     """Return the scores of a file."""
     found = _format_of(file, layout)
-    if file.asked.chosen and found.name != LONG:
-        raise no_table(file.asked.chosen, f"the layout {found.name}")
+    asked = file.asked.columns
+    if asked and found.name != LONG and not (found.name == NESTED and asked == {"run": FILE}):
+        raise no_table(asked, f"the layout {found.name}")
     read = found.read(file)
     if isinstance(read, Part):
         return read._replace(notes=[*read.notes, *file.notes])
@@ -82,7 +88,8 @@ def _format_of(file: File, layout: str) -> Format:
     """Return the format of a file: the asked one, of chosen columns, or by content."""
     if layout != AUTO:
         return load_format(layout)
-    if file.asked.chosen and file.is_json:
+    is_of_file = file.asked.columns == {"run": FILE} and bool(file.nested)
+    if file.asked.columns and file.is_json and not is_of_file:
         return load_format(LONG)
     return detect(file)
 

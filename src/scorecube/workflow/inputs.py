@@ -22,7 +22,7 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Progress, default_workers, run_items
-from scorecube.ingest.files import PathLike, expand
+from scorecube.ingest.files import PathLike, expand, read_text
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
@@ -198,6 +198,7 @@ def import_scores(
     words: Sequence[str] = (),
     lower_is_better: Sequence[str] = (),
     ranges: str | Sequence[str] = (),
+    items: PathLike | None = None,
     notify: Notify | None = None,
     collections: bool = False,
     **columns: Any,
@@ -223,10 +224,13 @@ def import_scores(
     ranges
         Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay
         within. Metrics of ours, and scores that are all 0 or 1, have theirs.
+    items
+        File of the ids of all items, one a line, of files that list only those that a run solved.
     collections
         Whether the scores may be of several collections: a cube of each is returned by name.
     columns
-        Columns of a table, as of `cube_from_scores`.
+        Columns of a table, as of `cube_from_scores`; of JSON, ``provider.id`` is the field id of
+        the object provider, ``scores.0.value`` one of the first object of a list.
 
     Returns
     -------
@@ -252,7 +256,9 @@ def import_scores(
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
         paths = expand(files, "score files")
-        parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen)
+        ids = () if items is None else read_text(items).split("\n")
+        named = [line.strip() for line in ids if line.strip()]
+        parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen, items=named)
     else:
         parts = [read_objects(files, metric, chosen)]
     team_of, systems = (None, None) if teams is None else read_run_labels(teams)

@@ -1,6 +1,7 @@
-"""Results of autojudge-evaluate: scores that a judge gave to runs; a file a judge.
+"""Results of autojudge-evaluate and TIRA: scores that a judge gave to runs; a file a judge.
 
-eval_results/io.py of autojudge-evaluate 1.1.0, read 2026-11-25.
+eval_results/io.py of autojudge-evaluate 1.1.0 (run, measure, topic, value), read 2026-11-25;
+`TrecEvalLeaderboard` of tira-io/tira (run, topic, measure, value), read 2026-11-29.
 """
 
 from __future__ import annotations
@@ -12,19 +13,40 @@ from scorecube.errors import BadInput
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader
 
+ALL = "all"
 FIELDS = ("run_id", "measure", "topic_id", "value")
-LINE = re.compile(r"[^\s,]+\s+(?=\S*[A-Za-z])\S+\s+(?!-?\d+\.\d+\s)\S+\s+(\S+)")
-"""Run, measure, topic and score; a decimal in third place is a mean, beside its deviation."""
+LINE = re.compile(r"[^\s,]+\s+(?!-?\d+\.\d+\s)\S+\s+(?!-?\d+\.\d+\s)\S+\s+(\S+)")
+"""Run, two labels, and score; a decimal in third place is a mean, beside its deviation."""
+SECOND = re.compile(r"^[ \t]*\S+[ \t]+(\S+)", re.MULTILINE)
+THIRD = re.compile(r"^[ \t]*\S+[ \t]+\S+[ \t]+(\S+)", re.MULTILINE)
+
+
+def _is_of_lines(file: File) -> bool:
+    from scorecube.ingest.tables import is_score
+
+    if file.kind or file.is_json:
+        return False
+    rows = [LINE.fullmatch(line.strip()) for line in file.lines[:2]]
+    return all(row and is_score(row[1]) for row in rows)
+
+
+def _may_be_topics(file: File, column: re.Pattern[str]) -> bool:
+    """Return whether a column may name topics: it has ``all``, or only numbers, or neither has."""
+    marks = {SECOND: 0, THIRD: 0}
+    for one in marks:
+        labels = set(one.findall(file.text))
+        marks[one] = 2 if ALL in labels else int(all(map(str.isdecimal, labels)))
+    return marks[column] == max(marks.values())
 
 
 def is_autojudge(file: File) -> bool:
-    """Return whether a file has results of autojudge-evaluate."""
-    from scorecube.ingest.tables import is_score
+    """Return whether a file has run, measure, topic and value."""
+    return file.names >= {*FIELDS} or (_is_of_lines(file) and _may_be_topics(file, THIRD))
 
-    if file.kind:
-        return False
-    rows = [LINE.fullmatch(line.strip()) for line in file.lines[:2]]
-    return file.names >= {*FIELDS} or all(row and is_score(row[1]) for row in rows)
+
+def is_by_topic(file: File) -> bool:
+    """Return whether a file has run, topic, measure and value."""
+    return _is_of_lines(file) and _may_be_topics(file, SECOND)
 
 
 @reader(
@@ -34,12 +56,34 @@ def is_autojudge(file: File) -> bool:
 )
 def read_autojudge(file: File) -> Iterator[Row]:
     """Yield the scores of runs; the file, which is called as the judge, names the collection."""
-    judge = name_in(file.path, r"\.(jsonl|json|txt)$").removesuffix(".eval")
-    lines = [(k, line.split()) for k, line in enumerate(file.text.split("\n"), 1) if line.strip()]
-    samples = [(line, list(map(row.get, FIELDS))) for line, row in file.records]
-    for line, sample in samples or lines:
-        if len(sample) != len(FIELDS):
+    if not file.records:
+        for line, run, measure, topic, value in _fields(file):
+            if topic != ALL:
+                yield Row(line, run, topic, value, measure, _judge(file))
+    for line, row in file.records:
+        if row.get("topic_id") != ALL:
+            labels = (row.get("run_id"), row.get("topic_id"), row.get("value"))
+            yield Row(line, *labels, row.get("measure"), _judge(file))
+
+
+@reader("autojudge_topics", "lines of run, topic, measure, value; a file a judge", is_by_topic)
+def read_by_topic(file: File) -> Iterator[Row]:
+    """Yield the scores of runs, as `read_autojudge`."""
+    for line, run, topic, measure, value in _fields(file):
+        if topic != ALL:
+            yield Row(line, run, topic, value, measure, _judge(file))
+
+
+def _judge(file: File) -> str:
+    return name_in(file.path, r"\.(jsonl|json|txt)$").removesuffix(".eval")
+
+
+def _fields(file: File) -> Iterator[tuple[int, str, str, str, str]]:
+    """Yield the number and the four fields of each line."""
+    for line, text in enumerate(file.text.split("\n"), 1):
+        fields = text.split()
+        if len(fields) == len(FIELDS):
+            run, second, third, value = fields
+            yield line, run, second, third, value
+        elif fields:
             raise BadInput("a line has run, measure, topic and value", file.path, line)
-        run, measure, topic, value = sample
-        if topic != "all":
-            yield Row(line, run, topic, value, measure, judge)

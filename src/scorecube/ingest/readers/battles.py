@@ -91,9 +91,10 @@ def read_alpaca_eval(file: File) -> Iterator[Row]:
     baselines = {battle.run_a for battle in battles}
     if len(baselines) != 1:
         raise _no_scores(file, battles)
-    file.notes.append(f"win: preference over {baselines.pop()}, from 0 to 1")
+    # Preferences over other baselines are other metrics.
+    metric = f"win over {baselines.pop()}"
     for battle in battles:
-        yield Row(battle.line, battle.run_b, battle.prompt, 1 - battle.winner, "win")
+        yield Row(battle.line, battle.run_b, battle.prompt, 1 - battle.winner, metric)
 
 
 @reader("battles", "battles of pairs of systems of an arena, which have no scores", _is_arena)

@@ -9,7 +9,7 @@ from scorecube.ingest.formats import File, reader
 if TYPE_CHECKING:
     from scorecube.ingest.scores import Part
 
-MATRIX, NUMBERS, LONG = "matrix", "numbers", "long"
+MATRIX, NUMBERS, LONG, NESTED = "matrix", "numbers", "long", "pytrec_eval"
 
 
 def _is_nested(file: File) -> bool:
@@ -17,7 +17,7 @@ def _is_nested(file: File) -> bool:
 
 
 @reader(
-    "pytrec_eval",
+    NESTED,
     "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
     _is_nested,
     is_general=True,

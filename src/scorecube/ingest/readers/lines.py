@@ -99,9 +99,7 @@ def _is_ir_measures(file: File) -> bool:
 
 
 def _is_trec_eval(file: File) -> bool:
-    from scorecube.ingest.readers.autojudge import is_autojudge
-
-    return TREC_EVAL.fit(file) and not (_is_ir_measures(file) or is_autojudge(file))
+    return TREC_EVAL.fit(file) and not _is_ir_measures(file)
 
 
 @reader("trec_eval", "output of trec_eval -q, one file a run", _is_trec_eval)

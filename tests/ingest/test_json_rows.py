@@ -1,0 +1,98 @@
+"""JSON: names with dots reach every form; rows lie in lists, or in objects by id; means are means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scorecube.errors import BadInput
+from scorecube.ingest.json_rows import at, parse_json
+from tests.ingest.test_logs import put, read
+
+ROW = {"provider": {"id": "m"}, "item": "1", "scores": [{"name": "f1", "value": 0.5}], "a.b": {"c.d": 0.25}, "cost": 3}  # fmt: skip
+NAMES = {"run_column": "provider.id", "topic_column": "item", "score_column": "scores.0.value"}
+FORMS: dict[str, tuple[Any, dict[str, str]]] = {
+    "one object": (ROW, {}),
+    "a list": ([ROW], {}),
+    "a list in an object": ({"version": 1, "rows": [ROW]}, {}),
+    "a list two levels down": ({"results": {"rows": [ROW], "n": 1}}, {}),
+    "with its place": ({"rows": [ROW], "more": [{"x": 1}]}, {"topic_column": "rows.item"}),
+    "found by its names": ({"rows": [ROW], "more": [{"x": 1}]}, {}),
+    "objects by id": ({"rows": {"1": ROW, "2": {**ROW, "item": "2"}}}, {"topic_column": "key"}),
+    "the run outside": ({"model": "m", "rows": [ROW]}, {"run_column": "model"}),
+    "dots in keys": ([ROW], {"score_column": "a.b.c.d"}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_names_with_dots_reach_every_form(tmp_path: Path, form: str) -> None:
+    content, names = FORMS[form]
+    found, said = read(put(tmp_path / "a.json", content), **{**NAMES, **names})
+    expected = {"score m 1": 0.5}
+    if form == "dots in keys":
+        expected = {"d m 1": 0.25}
+    elif form == "objects by id":
+        expected = {"score m 1": 0.5, "score m 2": 0.5}
+    assert found == expected
+    assert any("provider.id" in line or "model" in line for line in said)
+
+
+def test_lines_are_as_a_list(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", json.dumps(ROW) + "\n\n" + json.dumps({**ROW, "item": 2}))
+    assert read(path, **NAMES)[0] == {"score m 1": 0.5, "score m 2": 0.5}
+    assert read(path, **NAMES, metric="mine")[0] == {"mine m 1": 0.5, "mine m 2": 0.5}
+
+
+REFUSED = [
+    ({"one": [ROW], "two": [ROW]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
+    ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column of scores 'scores.1.value'"),
+    ([ROW], {**NAMES, "run_column": "provider.name"}, "provider.id"),
+    ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json:1: score .* is not a finite number"),
+    ([ROW, 3], NAMES, r"a\.json:2: an object is expected; found an int"),
+    ({"bm25": {"AP": 0.5, "P@10": 0.1}, "dense": {"AP": 0.2, "P@10": 0.3}}, {}, "systems with means"),
+    ({"run1": {"AP": 0.5}, "run2": {"AP": 0.2}}, {}, "run_column='file'"),
+    ({"AP": {"bm25": 0.5}, "P@10": {"bm25": 0.2}}, {}, "run_column='file'|means"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "names", "words"), REFUSED)
+def test_what_is_unclear_is_refused(
+    tmp_path: Path, content: Any, names: dict[str, str], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words):
+        read(put(tmp_path / "a.json", content), **names)
+
+
+def test_topics_of_one_run_are_told_by_their_ids(tmp_path: Path) -> None:
+    scores = {f"q{k}": {"map": 0.5, "P_10": 0.1} for k in (1, 2, 10)}
+    expected = {f"{metric} me {q}": v for q in scores for metric, v in (("AP", 0.5), ("P@10", 0.1))}
+    assert read(put(tmp_path / "me.json", scores))[0] == expected
+    words = {"first": {"map": 0.5}, "second": {"map": 0.25}}
+    path = put(tmp_path / "me.json", words)
+    assert read(path, run_column="file")[0] == {"AP me first": 0.5, "AP me second": 0.25}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1\n{"a": 2}', '{"a": 1}\n{"a": 2', '{"a": 1},{"a": 2}\n', '{"a":[1\n2]},{"b":1}', '{"a": 1}\n[2]\n{"a": nul}'],
+)  # fmt: skip
+def test_lines_that_are_no_json_are_refused_by_line(text: str) -> None:
+    # Lines are parsed together, and one by one where that fails.
+    with pytest.raises(BadInput, match=r"x:\d+: not JSON"):
+        parse_json(text, "x")
+
+
+def test_lines_keep_their_numbers() -> None:
+    assert parse_json('{"a": 1}\n\n{"a": [1, {}]}\n', None) == [(1, {"a": 1}), (3, {"a": [1, {}]})]
+    text = "".join(f'{{"k": {k}}}\n' for k in range(25_000))
+    assert [(line, row["k"]) for line, row in parse_json(text, None)] == [(k + 1, k) for k in range(25_000)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a.b", 1), ("a.c", None), ("l.0.x", 2), ("l.1.x", None), ("l.x", None), ("d.e.f", 3), ("", None)]
+)  # fmt: skip
+def test_at(name: str, expected: object) -> None:
+    assert at({"a": {"b": 1}, "l": [{"x": 2}], "d.e": {"f": 3}}, name) == expected

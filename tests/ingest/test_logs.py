@@ -1,0 +1,219 @@
+"""Readers of tools: a small file of each, written anew after the real form, its scores by hand, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import scorecube as sc
+from scorecube.errors import BadInput
+from scorecube.ingest.formats import File
+from scorecube.ingest.readers import detect
+from scorecube.ingest.readers.battles import battles_of
+
+Cells = dict[str, float]
+"""Collection, metric, run and topic, where they are not empty -> score."""
+
+
+def read(paths: Any, **options: Any) -> tuple[Cells, list[str]]:
+    """Return the scores of files, without missing ones, and the lines that are said."""
+    said: list[str] = []
+    cubes = sc.import_scores(paths, collections=True, notify=said.append, **options)
+    found: Cells = {}
+    for name, cube in cubes.items():
+        cells = cube["score"].isel(gain=0, drop=True).to_series().dropna()
+        for labels, value in cells.items():
+            found[" ".join(filter(None, (name, *labels)))] = round(float(value), 4)
+    return found, said
+
+
+def put(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+    return path
+
+
+def jsonl(rows: list[Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def inspect_log(*samples: Any, status: str = "success") -> Any:
+    of = {"model": "m/a", "task": "arc"}
+    return {"version": 2, "status": status, "eval": of, "plan": {}, "samples": list(samples)}
+
+
+def scored(topic: Any, value: Any, epoch: int = 1) -> Any:
+    return {"id": topic, "epoch": epoch, "scores": {"match": {"value": value}}}
+
+
+PROMPTFOO = [
+    {"promptIdx": 0, "testIdx": 0, "provider": {"id": "x:a"}, "score": 0.5, "success": False, "namedScores": {"tone": 1}},
+    {"promptIdx": 0, "testIdx": 1, "provider": {"id": "x:a"}, "score": 1, "success": True, "namedScores": {}},
+]  # fmt: skip
+PAIR = {"instruction": "tell\nme", "generator_1": "base", "generator_2": "m"}
+EVAL = {"spec": {"completion_fns": ["gpt"], "eval_name": "arith", "run_id": "r"}}
+EVENT = {"run_id": "r", "sample_id": "s.1"}
+STAT = {"count": 1, "sum": 0.5, "mean": 0.5}
+REPORT = {"total_instances": 3, "completed_ids": ["a", "b"], "resolved_ids": ["a"], "unresolved_ids": ["b"], "error_ids": ["c"]}  # fmt: skip
+
+READ: dict[str, tuple[str, Any, Cells]] = {
+    # Layout -> name of the file, content, its scores.
+    "inspect": ("a.json", inspect_log(scored(1, "P"), scored(2, "C"), scored(3, "N"), scored(4, {"x": 0.25})), {
+        "arc match m/a 1": 0.5, "arc match m/a 2": 1.0, "arc match m/a 3": 0.0, "arc match_x m/a 4": 0.25}),
+    "promptfoo": ("r.json", {"evalId": "e", "results": {"version": 3, "results": PROMPTFOO}}, {
+        "score x:a 0": 0.5, "score x:a 1": 1.0, "tone x:a 0": 1.0}),
+    "deepeval": ("mine.json", {"testCases": [{"name": "t", "metricsData": [{"name": "Relevancy", "score": 0.9}]}],
+        "conversationalTestCases": [{"name": "u", "metricsData": [{"name": "Relevancy", "score": 0.1}]}]}, {
+        "Relevancy mine t": 0.9, "Relevancy mine u": 0.1}),
+    "openai_evals": ("e.jsonl", jsonl([EVAL, {**EVENT, "type": "sampling", "data": {"prompt": "p"}},
+        {**EVENT, "type": "match", "data": {"correct": True}}, {**EVENT, "type": "metrics", "data": {"f1": 0.5, "why": "x"}},
+        {"final_report": {"accuracy": 1.0}}]), {"arith accuracy gpt s.1": 1.0, "arith f1 gpt s.1": 0.5}),
+    "helm": ("mmlu:subject=x,model=org_m/per_instance_stats.json", [
+        {"instance_id": "id1", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match", "split": "test"}, **STAT}]},
+        {"instance_id": "id1", "perturbation": {"name": "typos"}, "train_trial_index": 0, "stats": []}], {
+        "mmlu:subject=x exact_match org_m id1": 0.5}),
+    "swebench": ("m.verified.json", REPORT, {"resolved m.verified a": 1.0, "resolved m.verified b": 0.0, "resolved m.verified c": 0.0}),
+    "rank_eval": ("new.json", {"metric_score": 0.4, "details": {"q": {"metric_score": 0.3, "hits": []}}, "failures": {}}, {
+        "metric_score new q": 0.3}),
+    "tira": ("bm25/output/evaluation-per-query.prototext",
+        'measure {\n  query_id: "q 1"\n  measure: "nDCG@10"\n  value: "0.5"\n}\nmeasure{\n query_id: "q2" measure: "R@10" value: "1"}\n',
+        {"nDCG@10 bm25 q 1": 0.5, "Recall@10 bm25 q2": 1.0}),
+    "alpaca_eval": ("annotations.json", [{**PAIR, "preference": 1.75}, {**PAIR, "instruction": "b", "preference": None}], {
+        "win over base m tell me": 0.75}),
+    "autojudge": ("j.txt", "r AP 1 0.5\nr AP 2 0.25\nr AP all 0.4\n", {"j AP r 1": 0.5, "j AP r 2": 0.25}),
+    "autojudge_topics": ("j.txt", "r leaf COVERED 0.5\nr all COVERED 0.5\n", {"j COVERED r leaf": 0.5}),
+    "lm_eval": ("org/samples_t_2026-01-01T10-00-00.0.jsonl", jsonl([
+        {"doc_id": 0, "filter": "none", "metrics": ["acc", "bleu"], "acc": 1.0, "bleu": ["a", "b"]}]), {"t acc org 0": 1.0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", READ)
+def test_a_file_is_found_by_content_and_read(tmp_path: Path, layout: str) -> None:
+    name, content, expected = READ[layout]
+    path = put(tmp_path / name, content)
+    assert detect(File.read(path)).name == layout
+    found, _ = read(path)
+    assert found == expected
+    assert read(path, layout=layout)[0] == expected
+
+
+@pytest.mark.parametrize("layout", [name for name in READ if name != "alpaca_eval"])
+def test_a_list_where_a_number_is_expected_names_its_row(tmp_path: Path, layout: str) -> None:
+    name, content, _ = READ[layout]
+    if layout in (
+        "inspect",
+        "swebench",
+        "tira",
+        "autojudge",
+        "autojudge_topics",
+        "openai_evals",
+        "lm_eval",
+    ):
+        return  # texts, ids, true or false; or a list is noted
+    text = json.dumps(content)
+    for number in ("0.5", "0.3", "0.9"):
+        text = text.replace(f'"mean": {number}', '"mean": [1, 2]').replace(f'score": {number}', 'score": [1, 2]')  # fmt: skip
+    path = put(tmp_path / name, text)
+    with pytest.raises(BadInput, match=r"json:\d+: score '\[1, 2\]' of .* is not a finite number"):
+        read(path)
+
+
+def test_a_list_as_the_score_of_a_sample_of_inspect_names_its_row(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.json", inspect_log(scored(1, "C"), scored(2, [1, 0])))
+    with pytest.raises(BadInput, match=r"a\.json:2: score '\[1, 0\]' of match"):
+        read(path)
+
+
+REFUSED = [
+    # Name of the file, content, words of the refusal.
+    ("a.json", inspect_log(status="started"), "has no samples (status started)"),
+    ("a.json", inspect_log({"id": 1, "epoch": 1}), "inspect score"),
+    ("a.json", {"one": inspect_log(), "two": inspect_log()}, "an index of logs of Inspect"),
+    ("results.json", {"resolved": ["a"], "no_logs": [], "no_generation": []}, "items='FILE'"),
+    ("m.json", {"resolved_ids": ["a"], "completed_ids": ["a", "b"]}, "items='FILE'"),
+    ("m.json", {**REPORT, "total_instances": 9}, "name 3 of 9 instances"),
+    ("m.json", {**REPORT, "resolved_ids": [["a"]]}, "resolved_ids is no list of ids"),
+    ("r.json", {"results": {"arc": {"acc,none": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
+    ("evaluation.prototext", 'measure {\n key: "nDCG"\n value: "0.5"\n}\n', "evaluation-per-query"),
+    ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "question_id": 1}]), "1 battles of 2 systems"),
+    ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "z"}]), "b.jsonl:1: winner 'z'"),
+    ("h.jsonl", jsonl([{"uid": "u", "model": "m", "judge": "j", "games": [{"score": "A>B"}]}]), "battles"),
+    ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json:1: preference 7"),
+    ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "battles"),
+    ("j.txt", "r leaf COVERED 0.5\nr bee COVERED 0.5\n", "layout='autojudge' or layout='autojudge_topics'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "words"), REFUSED)
+def test_what_has_no_scores_is_refused_with_the_way(
+    tmp_path: Path, name: str, content: Any, words: str
+) -> None:
+    path = put(tmp_path / name, content)
+    with pytest.raises(BadInput) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_items_complete_lists_of_resolved_ids(tmp_path: Path) -> None:
+    path = put(
+        tmp_path / "x_me" / "results" / "results.json", {"resolved": ["b", "a"], "no_logs": []}
+    )
+    items = put(tmp_path / "all.txt", "a\nb\n\nc\n")
+    expected = {"resolved x_me a": 1.0, "resolved x_me b": 1.0, "resolved x_me c": 0.0}
+    assert read(path, items=items)[0] == expected
+    with pytest.raises(BadInput, match="1 resolved ids are not among the items, such as 'b'"):
+        read(path, items=put(items, "a\nc\n"))
+
+
+def test_means_beside_samples_are_left_out_and_named(tmp_path: Path) -> None:
+    name, samples, expected = READ["lm_eval"]
+    put(tmp_path / name, samples)
+    put(tmp_path / "org" / "results_2026.json", {"results": {}, "configs": {}, "versions": {}})
+    found, said = read(tmp_path)
+    assert found == expected
+    assert any("results_2026.json" in line for line in said)
+    assert any("bleu" in line for line in said)
+
+
+def test_repeats_and_prompts_of_promptfoo(tmp_path: Path) -> None:
+    again = [*PROMPTFOO, {**PROMPTFOO[0], "score": 0.25, "namedScores": {}}]
+    other = {**PROMPTFOO[0], "promptIdx": 1, "score": 0.75, "namedScores": {}}
+    assert read(put(tmp_path / "r.jsonl", jsonl(again)))[0]["score x:a#2 0"] == 0.25
+    found, _ = read(put(tmp_path / "r.jsonl", jsonl([*PROMPTFOO, other])))
+    assert found["score x:a prompt 1 0"] == 0.75
+    assert found["score x:a prompt 0 0"] == 0.5
+
+
+def test_battles_have_two_runs_and_a_winner(tmp_path: Path) -> None:
+    games = [{"score": "A>>B"}, {"score": "A>B"}]  # exchanged in the second
+    rows = [
+        {"model_a": "x", "model_b": "y", "winner": "model_b", "question_id": "q"},
+        {"uid": "u", "model": "m", "judge": "j", "baseline": "o", "games": games},
+        {**PAIR, "preference": 1.25},
+    ]
+    found = list(battles_of(File.read(put(tmp_path / "b.jsonl", jsonl(rows)))))
+    assert [(one.run_a, one.run_b, one.winner, one.prompt) for one in found] == [
+        ("x", "y", 0.0, "q"), ("o", "m", 1.0, "u"), ("o", "m", 0.0, "u"), ("base", "m", 0.75, "tell\nme"),
+    ]  # fmt: skip
+
+
+def test_packed_logs_of_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.eval"
+    path.write_bytes(b"PK\3\4" + bytes(30))
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    with pytest.raises(BadInput, match=r"inspect log dump a\.eval > a\.eval\.json; or install"):
+        read(path)
+    module: Any = ModuleType("inspect_ai.log")
+    content = inspect_log(scored("t", "C"))
+    module.read_eval_log = lambda _: SimpleNamespace(model_dump=lambda mode: content)
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", module)
+    assert read(path)[0] == {"arc match m/a t": 1.0}
+    monkeypatch.setattr(module, "read_eval_log", lambda _: 1 / 0)
+    with pytest.raises(BadInput, match="cannot read: division by zero"):
+        read(path)

@@ -14,7 +14,12 @@ from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import binary_notes, check_pairs, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Part, Totals
-from scorecube.analyses.step_down import critical_value, families_of, maxima_block
+from scorecube.analyses.step_down import (
+    bytes_of_families,
+    critical_value,
+    families_of,
+    maxima_block,
+)
 from scorecube.analyses.table import Table
 from scorecube.collection.schema import label_array, read_variables
 from scorecube.errors import BadPlan
@@ -84,6 +89,9 @@ class Leaderboard(Analysis):
 
     def notes(self, table: Table) -> list[str]:
         return binary_notes(table)
+
+    def bytes_needed(self, table: Table, threads: int) -> int:
+        return super().bytes_needed(table, threads) + bytes_of_families(table, threads)
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
         families = families_of(table, dict.fromkeys([None, self.baseline]))

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import RunPairs, described, single_p_values
+from scorecube.analyses.differences import AT_ONCE, RunPairs, described, single_p_values
 from scorecube.analyses.options import option_field
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Arrays, Totals
@@ -23,6 +23,8 @@ from scorecube.statistics.paired_tests import adjusted
 REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted: a difference on all of so few
 is no rare event, and has an infinite t."""
+BYTES_OF_PAIR = 300
+"""Of all that a result holds, and that is made for it, of a pair of runs in a cell (measured)."""
 DIFFERENCES = """
     [metric gain run]
     mean | estimate | score | mean score of a run
@@ -69,6 +71,13 @@ class PairTest(Analysis):
 
     def table(self, cube: xr.Dataset) -> Table:
         return check_pairs(make_table(cube, bags=self.resamples), self.name, self.baseline)
+
+    def bytes_needed(self, table: Table, threads: int) -> int:
+        n_pairs = len(self.pairs(table)[0])
+        of_pairs = BYTES_OF_PAIR * len(table.scores) * n_pairs
+        # Differences of some pairs on all units, and some six arrays that are made of them.
+        at_once = 6 * 8 * min(AT_ONCE, n_pairs * table.sizes.size)
+        return super().bytes_needed(table, threads) + of_pairs + at_once
 
     def pairs(self, table: Table) -> RunPairs:
         """Return first and second runs of the pairs that are tested."""

@@ -18,6 +18,7 @@ import xarray as xr
 
 from scorecube.analyses.options import Record, options_of
 from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import Table, bytes_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
@@ -102,6 +103,18 @@ class Analysis(Record, ABC):
     def n_units(self, table: Any) -> int:
         """Return the number of units: trials, unless `unit` says otherwise."""
         return int(table.trials)
+
+    def bytes_needed(self, table: Any, threads: int) -> int:
+        """Return the bytes that a process needs for a table and for what is made of it.
+
+        The run loop adds the cube, and the parts of blocks. An analysis that makes other large
+        arrays than a `Table` does says so here: nothing is computed where memory is lacking.
+
+        threads: Blocks that are computed at a time.
+        """
+        if isinstance(table, Table):
+            return table.bytes_needed(jackknife=self.jackknife)
+        return bytes_of(table)
 
     def block(self, table: Any, start: int, stop: int) -> Parts:
         """Return the parts of the units start .. stop-1, empty ones of no units."""

@@ -67,6 +67,10 @@ class Reliability(Analysis):
         (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
     )
 
+    def bytes_needed(self, table: Table, threads: int) -> int:
+        # All scores, and those without each group of units, are held at once.
+        return table.bytes_needed(jackknife=False, more=len(table.groups()))
+
     def table(self, cube: xr.Dataset) -> Table:
         return check_pairs(make_table(cube, bags=False), self.name)
 

@@ -78,6 +78,17 @@ class Family:
         return counts
 
 
+def bytes_of_families(table: Table, threads: int) -> int:
+    """Return the bytes of what `families_of` and `maxima_block` make, beside parts of blocks."""
+    n_runs = len(table.runs)
+    n_pairs = n_runs * (n_runs - 1) // 2
+    # A family has three numbers, two runs, a flag, and an order with its edges, of each pair; while
+    # one cell is observed or ranked there are some twenty arrays more.
+    families = n_pairs * (50 * len(table.scores) + 160)
+    of_thread = TRIALS_AT_ONCE * 8 * (2 * n_runs + 3 * table.sizes.size)
+    return families + threads * of_thread
+
+
 def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
     """Return the pairs with each of some runs, or all pairs for None, of each cell; made once."""
     families = []

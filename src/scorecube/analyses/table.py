@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import RLock
 from typing import Any
@@ -19,6 +19,15 @@ from scorecube.collection.schema import label_array
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
+
+
+def bytes_of(value: object) -> int:
+    """Return the bytes of arrays and datasets, in records and tuples of them too."""
+    if isinstance(value, np.ndarray | xr.Dataset):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(bytes_of(getattr(value, item.name)) for item in fields(value))
+    return sum(map(bytes_of, value)) if isinstance(value, tuple | list) else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,21 @@ class Table:
             labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
         return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
+
+    def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:
+        """Return the bytes of the arrays as large as `scores` that are made of this table.
+
+        Scores, `units` and, where sizes differ, `values`; one more while units are made.
+        jackknife: Whether the same is made of `tables_left_out`, each of nine tenths of the units.
+        more: Further such arrays.
+        """
+        arrays = 2 if self.equal_sizes else 3
+        without = len(self.groups()) - 1 if jackknife and self.groups() else 0
+        return int(self.scores.nbytes * (arrays * (1 + without) + 1 + more))
+
+    def groups(self) -> list[int]:
+        """Return the numbers of the groups of units that are left out; none of few units."""
+        return list(np.unique(groups_left_out([part.size() for part in self.strata])))
 
     @cached_property
     def tables_left_out(self) -> tuple[Table, ...]:

@@ -27,6 +27,7 @@ from scorecube.analyses.judged_runs import (
 )
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
+from scorecube.analyses.table import bytes_of
 from scorecube.analyses.team_values import VARIABLES, absent_values, run_values, variance_values
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan, option
@@ -90,6 +91,11 @@ class Teams(Analysis):
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
         return judged_runs(cube, self.pool_depth, self.keep_unpooled)
+
+    def bytes_needed(self, table: JudgedRuns, threads: int) -> int:
+        # Each thread filters the lists, and scores them.
+        of_thread = bytes_of(table.lists) + table.documents.nbytes + 3 * table.scores.nbytes
+        return bytes_of(table) + threads * of_thread
 
     def notes(self, table: Any) -> list[str]:
         teams = table.pools.teams

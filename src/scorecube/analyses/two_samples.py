@@ -103,11 +103,21 @@ class TwoSamples(Analysis):
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
         return notes
 
+    def bytes_needed(self, table: Table, threads: int) -> int:
+        # What is drawn in trials that are computed together, and sums of two samples of each run.
+        of_trial = 2 * 8 * 2 * (len(table.runs) + table.sizes.size)
+        of_thread = self.step(table) * of_trial
+        return super().bytes_needed(table, threads) + threads * of_thread
+
+    def step(self, table: Table) -> int:
+        """Return the number of trials that are computed together."""
+        held = 16 * max(len(table.runs), table.sizes.size)
+        return max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
+
     def draws(self, table: Table, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
         """Yield what is drawn in trials that are computed together: results do not depend on it."""
         key, n_units = table.key(purpose), table.sizes.size
-        held = 16 * max(table.scores.shape[1:])
-        step = max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
+        step = self.step(table)
         for i, j in np.ndindex(len(self.samplings), len(self.n_drawn(table))):
             kind, size = SAMPLINGS[self.samplings[i]], self.n_drawn(table)[j]
             for low in range(start, stop, step):

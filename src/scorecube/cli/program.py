@@ -214,6 +214,9 @@ def fail(message: str, status: int = 1) -> NoReturn:
     sys.exit(status)
 
 
+REFUSED = "the machine refused to give more; select fewer runs or metrics"
+
+
 def text_of_failure(error: OSError | MemoryError) -> str:
     """Return one line on an error that no command expects: the file, the error, and what to do.
 
@@ -225,8 +228,8 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     """
     if isinstance(error, MemoryError):
         return (
-            f"out of memory: {str(error) or 'the machine refused to give more'}; select fewer runs "
-            "or metrics, and run the same command again: stored work is kept"
+            f"out of memory: {str(error) or REFUSED}, and run the same command again: stored work "
+            "is kept"
         )
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__

@@ -9,7 +9,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
@@ -22,7 +22,8 @@ from threadpoolctl import ThreadpoolController
 from scorecube import names
 from scorecube.analyses.plan import Plan
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts, totals_of
-from scorecube.errors import in_python
+from scorecube.analyses.table import bytes_of
+from scorecube.errors import counted, in_python
 from scorecube.execute.executor import (
     CALLING_THREAD,
     Executor,
@@ -158,10 +159,9 @@ def run(
     progress: Called with (units done, units in total), before the first block and after each.
     """
     compute = Compute(plan.analysis, plan.table)
+    check_memory(plan, executor)
     combined = Combined(plan.declared, plan.n_units, progress)
-    needed = plan.cube.nbytes * 2 + sum(array.nbytes for array in combined.arrays.values())
-    if needed > (there := min(memory_limits()) // executor.processes):
-        raise MemoryError(f"at least {needed / 1e9:,.1f} of {there / 1e9:,.1f} GB are needed")
+    check_memory(plan, executor, bytes_of(list(combined.arrays.values())))
     if blocks is not None:
         for interval, arrays in blocks.valid_blocks(plan.declared, plan.n_units):
             parts = {name: type(plan.declared[name])(array) for name, array in arrays.items()}
@@ -186,6 +186,48 @@ def run(
     result = plan.analysis.result(plan.table, totals)
     result.attrs |= provenance(plan)
     return result
+
+
+def check_memory(plan: Plan, executor: Executor, of_parts: int = 0) -> None:
+    """Refuse a plan that needs more memory than there is, with both figures (MemoryError).
+
+    of_parts: Bytes of the parts of a block, which every thread has beside the sum of all.
+    """
+    for room in _rooms(executor):
+        needed = bytes_needed(plan, room.threads, of_parts)
+        if needed > room.there:
+            raise MemoryError(
+                f"{plan.analysis.name} needs about {needed / 1e9:,.3g} GB in {room.name} with "
+                f"{counted(room.threads, 'thread')}, where {room.there / 1e9:,.3g} GB are "
+                "available; select fewer runs or metrics"
+            )
+
+
+def bytes_needed(plan: Plan, threads: int, of_parts: int = 0) -> int:
+    """Return the bytes that a process needs for a plan, see `check_memory`."""
+    of_analysis = plan.analysis.bytes_needed(plan.table, threads)
+    return plan.cube.nbytes + of_analysis + (1 + threads) * of_parts
+
+
+class _Room(NamedTuple):
+    """A process that computes blocks, how many at a time, and the memory that it may use."""
+
+    name: str
+    threads: int
+    there: int
+
+
+def _rooms(executor: Executor) -> Iterator[_Room]:
+    """Yield this process, and the workers of a client that have a limit."""
+    client = executor.client
+    threads = executor.workers if client is None else 1
+    yield _Room("this process", threads, min(memory_limits()) // executor.processes)
+    if client is not None:
+        with on_cluster(client):
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+        for address, facts in workers.items():
+            if facts["memory_limit"]:
+                yield _Room(f"the worker at {address}", facts["nthreads"], facts["memory_limit"])
 
 
 def length_of_blocks(fixed: float, unit: float, n_units: int, workers: int) -> int:

@@ -61,7 +61,32 @@ def test_wilcoxon_ties(scorecube: Cli, tmp_path: Path) -> None:
 
 
 def test_equal_metric_note(scorecube: Cli, tmp_path: Path) -> None:
-    """Metrics that the command computed are no columns of a file."""
+    """Runs that are equal in their first documents are not told apart by metrics of these."""
     said = evaluated(scorecube, tmp_path / "s", "equal-metric-note", "AP,nDCG@3,RR")
-    assert "nDCG@3" not in said
+    (line,) = [line for line in said.splitlines() if "nDCG@3" in line]
+    assert "nDCG@3, RR" in line
+    assert "AP" not in line
     assert "number of the topic" not in said
+
+
+def test_err_gdeval_max_grade(scorecube: Cli, tmp_path: Path) -> None:
+    """gdeval's scale ends at 4, whether a document has that level or not."""
+    case = CASES / "err-gdeval-max-grade"
+    words = ["evaluate", tmp_path / "s", "--name", "w", "--runs", case / "a.run"]
+    scorecube(*words, "--qrels", case / "max3.qrels", "--metrics", "ERR(form=exp2)@20").succeeded()
+    (row,) = rows(scorecube, "show", tmp_path / "s", "scores")
+    assert row["mean"] == pytest.approx(0.1862, abs=5e-5)
+
+
+def test_self_retrieval(scorecube: Cli, tmp_path: Path) -> None:
+    """A topic's own document in its run is noted, with the option of BEIR that leaves it out."""
+    said = evaluated(scorecube, tmp_path / "s", "self-retrieval", "nDCG@10,RR")
+    (line,) = [line for line in said.splitlines() if "id of the topic" in line]
+    assert "3 of 3 topics" in line
+    assert "--ignore-identical" in line
+    case = CASES / "self-retrieval"
+    words = ["--runs", case / "bm25.run", "--qrels", case / "q.qrels", "--metrics", "nDCG@10,RR"]
+    done = scorecube("evaluate", tmp_path / "t", "--name", "r", *words, "--ignore-identical")
+    assert "left out" in done.succeeded().stderr
+    means = [row["mean"] for row in rows(scorecube, "show", tmp_path / "t", "scores")]
+    assert means == pytest.approx([0.8770, 0.8333], abs=5e-5)

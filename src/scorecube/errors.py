@@ -65,6 +65,25 @@ def in_python(marked: str) -> str:
     return MARKED.sub(lambda match: match[1].partition(BETWEEN)[0], marked)
 
 
+class Note(str):
+    """A line that is said of a result: as in Python, and `message` as on the command line.
+
+    marked: Text; arguments in it are named with `option` or `either`.
+    """
+
+    marked: str
+
+    def __new__(cls, marked: str) -> Note:
+        note = super().__new__(cls, in_python(marked))
+        note.marked = marked
+        return note
+
+
+def on_command_line(line: str) -> str:
+    """Return a line as on the command line, which a `Note` says in its own way."""
+    return ScorecubeError(getattr(line, "marked", line)).message()
+
+
 def _parts(match: re.Match[str]) -> tuple[str, Any]:
     """Return the name and the value of a marked argument; None for no value."""
     name, _, text = match[1].partition("=")

@@ -14,6 +14,7 @@ from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
 from scorecube.collection.arguments import cubes_of
+from scorecube.collection.doubts import doubts_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 
@@ -207,3 +208,15 @@ def test_a_selection_chooses_bags() -> None:
         assert make_table(chosen).sizes.size == n_units
         digest = cube_digest(chosen)
         assert (digest == cube_digest(cube)) == (bags == 1_000)
+
+
+def test_a_refusal_names_the_metric_that_lacks_scores() -> None:
+    """No document of topic 2 has level 2: the metric has no score there, and is named when read and when refused."""
+    runs = {name: {"1": {"d1": 2.0, "d2": one}, "2": {"d1": 1.0}} for name, one in (("a", 1.0), ("b", 3.0))}  # fmt: skip
+    qrels = {"1": {"d1": 2, "d2": 1}, "2": {"d1": 1}}
+    cube = sc.evaluate(sc.read_rankings(runs, qrels), ["AP", "AP(rel=2)"])
+    (doubt,) = [line for line in doubts_of(cube) if "level 2" in line]
+    assert doubt.startswith("AP(rel=2)")
+    assert doubt.endswith(": 2")
+    with pytest.raises(BadPlan, match=r"1 of 2 topics.*, by AP\(rel=2\); "):
+        make_table(cube)

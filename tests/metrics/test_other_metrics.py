@@ -18,7 +18,7 @@ NAMES = ("SetP", "SetF", "Judged@10", "infAP", "Compat(p=0.9)", "NumRet", "IPrec
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write lists of other lengths, also without judged documents, and judgements."""
+    """Write lists of other lengths, also without judged documents, and judgements, also below 0."""
     folder, chance = tmp_path_factory.mktemp("other"), np.random.default_rng(1)
     (folder / "runs").mkdir()
     for run in range(4):
@@ -32,6 +32,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = [
         f"{t} 0 d{d} {chance.integers(0, 3) * (t != 5)}\n" for t in range(12) for d in range(30)
     ]
+    labels += [f"{t} 0 d{d} {-1 - d % 2}\n" for t in range(12) for d in range(30, 40)]
     (folder / "qrels").write_text("".join(labels))
     return folder
 

@@ -57,6 +57,11 @@ DOUBTFUL = {
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate", "last_rel", "loss_er")},
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
+    "a metric by which no run differs": Odd("scores", b"run,topic,AP,mine\n" + b"".join(f"{r},{t},.{k}{t},.{t}\n".encode() for k, r in ((1, "a"), (2, "b")) for t in range(1, 6)),
+        "a: 1=0.11 2=0.12 3=0.13 4=0.14 5=0.15; b: 1=0.21 2=0.22 3=0.23 4=0.24 5=0.25 | "
+        "columns: run = run, topic = topic, metrics = AP, mine | mine: all runs have the same score on every topic, so that these metrics cannot tell them apart"),
+    "a topic without a document of the level": Odd("scores", b"run,topic,AP,AP(rel=2)\na,1,.5,.25\na,2,.5,\nb,1,.25,.5\nb,2,.5,\n",
+        "a: 1=0.5 2=0.5; b: 1=0.25 2=0.5 | columns: run = run, topic = topic, metrics = AP, AP(rel=2) | AP(rel=2) has no score on 1 topic without a document of level 2 or above: 2"),
     "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
     "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"nDCG(form=exp2)@20: a: 1=54.3 2=30 | nDCG(form=exp2)@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
     "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"a: 1=0.5 2=1 all=0.75 | columns: run = run, topic = topic, metric = AP (score) | topic all {SUMMARY}"),

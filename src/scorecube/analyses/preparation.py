@@ -30,6 +30,7 @@ from scorecube.collection.selection import (
     uses_gains,
     which_lack_most,
 )
+from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
 from scorecube.metrics import Metric
 from scorecube.statistics.grid import check_differences, check_range
@@ -103,7 +104,8 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
 def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
     """Return the loaded cube, perhaps without topics that lack scores; else refuse them."""
     cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
-    absent = ~np.isfinite(cube[names.SCORE].values).all(axis=(0, 1))
+    finite = np.isfinite(cube[names.SCORE].values)
+    absent = ~finite.all(axis=(0, 1))
     lacking = absent.any(axis=0)
     if missing == "drop" and 0 < lacking.sum() < len(lacking):
         cube = on_complete_topics(cube)
@@ -111,10 +113,17 @@ def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dat
     elif lacking.any():
         raise BadPlan(
             f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
-            f"{which_lack_most(absent, labels_of(cube, names.RUN))}; compute them, or leave their "
-            f"topics out with {DROPPED}"
+            f"{which_lack_most(absent, labels_of(cube, names.RUN))}{_by_metric(cube, finite)}; "
+            f"compute them, or leave their topics out with {DROPPED}"
         )
     return cube
+
+
+def _by_metric(cube: xr.Dataset, finite: NDArray[np.bool_]) -> str:
+    """Return the metrics that lack scores, where others lack none."""
+    metrics = labels_of(cube, names.METRIC)
+    lacking = [metric for metric, of in zip(metrics, finite, strict=True) if not of.all()]
+    return "" if len(lacking) == len(metrics) else f", by {listed(lacking)}"
 
 
 def _unit_scores(

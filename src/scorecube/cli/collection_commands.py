@@ -11,7 +11,7 @@ from scorecube import names
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
-from scorecube.errors import BadPlan, BadStudy, counted, option
+from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
 from scorecube.ingest.formats import AUTO
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.ingest.readers import layouts
@@ -64,7 +64,7 @@ def evaluate(
     with track_progress("evaluating", "metrics") as progress:
         cube = inputs.evaluate_into(opened, name, rankings, progress=progress, **scoring)
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")
-    notes = [f"note: {line}" for line in [*noted, *doubts_of(cube)]]
+    notes = [f"note: {on_command_line(line)}" for line in [*noted, *doubts_of(cube)]]
     notify("\n".join([*lines_on_topics(rankings, cube), *notes]))
     if outdated := opened[name].contents()["outdated"]:
         which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())

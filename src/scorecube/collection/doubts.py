@@ -17,9 +17,11 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
+from scorecube.collection.other_names import canonical
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
 from scorecube.errors import counted
+from scorecube.metrics import parse_metric
 
 UNIT_METRICS = re.compile(
     r"(?!z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
@@ -98,6 +100,35 @@ def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _without_a_level(cube: xr.Dataset) -> Iterator[str]:
+    """Topics where a metric is not defined: it asks for levels that no document there has."""
+    absent = np.isnan(cube[names.SCORE].values).all(axis=(1, 2))
+    topics = np.array(labels_of(cube, names.TOPIC), object)
+    for metric, lacks in zip(labels_of(cube, names.METRIC), absent, strict=True):
+        known = canonical(metric)
+        rel = parse_metric(known).rel if known else 1
+        if rel > 1 and lacks.any():
+            yield (
+                f"{metric} has no score on {counted(int(lacks.sum()), 'topic')} without a document "
+                f"of level {rel} or above: {listed(topics[lacks].tolist())}"
+            )
+
+
+def _alike_for_all(cube: xr.Dataset) -> Iterator[str]:
+    """Metrics by which no run differs from another on any topic."""
+    scores = cube[names.SCORE].values
+    if min(cube.sizes[names.RUN], cube.sizes[names.TOPIC]) < 2:
+        return
+    metrics = labels_of(cube, names.METRIC)
+    same = (scores == scores[:, :, :1]).all(axis=(1, 2, 3))
+    alike = [metric for metric, is_same in zip(metrics, same, strict=True) if is_same]
+    if 0 < len(alike) < len(same):
+        yield (
+            f"{listed(alike)}: all runs have the same score on every topic, so that "
+            "these metrics cannot tell them apart"
+        )
+
+
 def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
     for metric, higher in zip(labels_of(cube, names.METRIC), higher_of(cube), strict=True):
         if higher and LOWER.search(metric.lower()):
@@ -129,6 +160,8 @@ RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _outside_their_range,
     _summaries,
     _zero_everywhere,
+    _without_a_level,
+    _alike_for_all,
     _smaller_is_better,
     _equal_runs,
 )

@@ -13,7 +13,7 @@ from scorecube.collection.metric_spellings import read_metric
 from scorecube.collection.other_metrics import OtherMetric
 from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values
-from scorecube.metrics.common import judged_lists
+from scorecube.metrics.common import judged_lists, lists_where
 
 Item = TypeVar("Item")
 EXCLUDED = "topics_without_relevant"
@@ -75,9 +75,13 @@ def evaluate(
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     lists = judged_lists(levels)
+    with_negative = lists
+    if names.DOCUMENT_AT_RANK in rankings:
+        is_judged = rankings[names.DOCUMENT_AT_RANK].values[:, kept] >= 0
+        with_negative = lists_where(is_judged, levels)
     for i, metric in enumerate(parsed):
         if isinstance(metric, OtherMetric):
-            scores[i] = metric.score_runs(lists, judged[kept], retrieved)
+            scores[i] = metric.score_runs(with_negative, judged[kept], retrieved)
         else:
             table = gain_table if metric.definition.uses_gains else gain_table[:1]
             scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])

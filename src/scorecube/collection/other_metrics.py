@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorecube.collection.other_names import OF_IR_MEASURES, label_of_ir_measures
 from scorecube.errors import BadName
-from scorecube.metrics.common import Lists
+from scorecube.metrics.common import BEHIND, Lists
 from scorecube.metrics.registry import Definition, Metric
 
 OF_SUBTOPICS = ("alpha", "StRecall", "NRBP", "nNRBP")
@@ -40,7 +40,10 @@ class OtherMetric(Metric):
     def score_runs(
         self, lists: Lists, judged: NDArray[np.int64], retrieved: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Score lists, (run, topic) of the lengths `retrieved`; NaN where nothing is relevant."""
+        """Score lists, (run, topic) of the lengths `retrieved`; NaN where nothing is relevant.
+
+        lists: Judged documents, of level -1 where their level is below 0.
+        """
         import ir_measures
 
         measure, scores = ir_measures.parse_measure(self.measure), np.zeros(retrieved.shape)
@@ -49,10 +52,11 @@ class OtherMetric(Metric):
             labels: dict[str, dict[str, int]] = {}
             for topic, length in enumerate(retrieved[run].tolist()):
                 levels, ranks = (of[run, topic] for of in (lists.levels, lists.ranks))
-                known = levels >= 0
+                known = ranks < BEHIND
                 # Documents are named by their ranks; others stand for those that are not listed.
                 at_rank = zip(ranks[known].tolist(), levels[known].tolist(), strict=True)
-                left = judged[topic] - np.bincount(levels[known], minlength=judged.shape[1])
+                found = levels[levels >= 0]
+                left = judged[topic] - np.bincount(found, minlength=judged.shape[1])
                 others = np.repeat(np.arange(len(left)), np.maximum(left, 0)).tolist()
                 labels[str(topic)] = {f"r{rank}": level for rank, level in at_rank} | {
                     f"o{k}": level for k, level in enumerate(others)
@@ -64,8 +68,8 @@ class OtherMetric(Metric):
             except Exception as error:  # of any provider: Accuracy divides by 0
                 problem = f"ir_measures fails on some topic: {type(error).__name__}: {error}"
                 raise BadName(f"metric {self.name}: {problem}") from error
-            for found in values:
-                of_run[int(found.query_id)] = found.value
+            for one in values:
+                of_run[int(one.query_id)] = one.value
         scores[:, ~judged[:, 1:].any(axis=1)] = np.nan
         return scores
 

@@ -17,10 +17,11 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Qrels, RunLines, first_repeated
 from scorecube.collection.teams import listed, teams_of
-from scorecube.errors import BadInput, BadPlan, BadStudy, counted, either, natural_key, option
+from scorecube.errors import BadInput, BadPlan, BadStudy, Note, counted, either, natural_key, option
 
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
 CountArray = np.ndarray[Any, np.dtype[np.int32]]
+FlagArray = np.ndarray[Any, np.dtype[np.bool_]]
 LARGEST_RUN = 2**28
 """Cells (topic, rank) of one run in memory, of 5 bytes each."""
 NO_LIMIT = 2**31 - 1
@@ -47,6 +48,7 @@ class JudgedRun:
     levels: int8 (judged topic, rank), -1 for unjudged and after the end of the list.
     lengths: int32 (judged topic,): number of documents returned.
     documents: int32 (judged topic, rank): number of the document, or -1 as `levels`.
+    own: bool (judged topic,): whether the run has the document with the id of the topic there.
     unjudged: Topics of the run that are not judged.
     """
 
@@ -55,28 +57,42 @@ class JudgedRun:
     levels: LevelArray
     lengths: CountArray
     documents: CountArray
+    own: FlagArray
     unjudged: tuple[str, ...] = ()
 
 
 def judge(
-    run: RunLines, qrels: Qrels, *, order: str = Order.SCORE, depth: int | None = None
+    run: RunLines,
+    qrels: Qrels,
+    *,
+    order: str = Order.SCORE,
+    depth: int | None = None,
+    ignore_identical: bool = False,
 ) -> JudgedRun:
     """Sort the documents of a run and look up their relevance levels and numbers.
 
     Scores are compared as 32-bit floats, as in trec_eval up to version 9.
 
     run, qrels: Lines of a run file, and judgements.
-    order, depth: As of `scorecube.read_rankings`.
+    order, depth, ignore_identical: As of `scorecube.read_rankings`.
     Raises BadInput: A document is listed twice in a topic.
     """
     rule = Order(order)
+    own = np.zeros(len(qrels.topics), bool)
     with np.errstate(over="ignore"):
         keys = -run.ranks if rule is Order.RANK else run.scores.astype(np.float32)
     rows = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int32)
-    counts = np.fromiter(map(len, run.lines_of), np.int32, len(rows))
+    lines_of = list(run.lines_of)
+    for k, topic in enumerate(run.topics):
+        is_own = run.documents[lines_of[k]] == topic.encode()
+        if rows[k] >= 0 and is_own.any():
+            own[rows[k]] = True
+            if ignore_identical:
+                lines_of[k] = lines_of[k][~is_own]
+    counts = np.fromiter(map(len, lines_of), np.int32, len(rows))
     numbers, lengths = empty_lists(run.path, qrels, rows, counts, depth)
     longest = numbers.shape[1]
-    for lines, row in zip(run.lines_of, rows.tolist(), strict=True):
+    for lines, row in zip(lines_of, rows.tolist(), strict=True):
         if row < 0:
             continue
         ids = run.documents[lines].tolist()
@@ -86,7 +102,7 @@ def judge(
         judged_as = np.array([number_of.get(document, -1) for document in ids], np.int32)
         ranked = _ranked(keys[lines], ids, rule)[:longest]
         numbers[row, : len(ranked)] = judged_as[ranked]
-    return with_levels(run.name, run.path, run.topics, qrels, numbers, lengths)
+    return with_levels(run.name, run.path, run.topics, qrels, numbers, lengths, own)
 
 
 def empty_lists(
@@ -117,10 +133,12 @@ def with_levels(
     qrels: Qrels,
     numbers: CountArray,
     lengths: CountArray,
+    own: FlagArray,
 ) -> JudgedRun:
     """Return a run with the levels of its documents, whose numbers are known.
 
     topics: Those of the run, judged or not.
+    own: See `JudgedRun`.
     numbers, lengths: See `empty_lists`.
     """
     # Number -1 is the last column, that of documents that are not judged.
@@ -128,7 +146,7 @@ def with_levels(
     if qrels.classes is not None:
         _keep_first_of_class(levels, numbers, qrels.classes)
     unjudged = tuple(topic for topic in topics if topic not in qrels.number_of)
-    return JudgedRun(name, path, levels, lengths, numbers, unjudged)
+    return JudgedRun(name, path, levels, lengths, numbers, own, unjudged)
 
 
 def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
@@ -192,6 +210,7 @@ def build_rankings(
     labels = sorted(by_name)
     ordered = [by_name[name] for name in labels]
     _compare_labels(ordered, qrels, notify)
+    _say_own_documents(ordered, notify, ignored="ignore_identical" in attrs)
     arrays = {
         schema.LEVEL_AT_RANK: _stacked([run.levels for run in ordered]),
         names.N_RETRIEVED: np.stack([run.lengths for run in ordered]),
@@ -256,6 +275,21 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
     ):
         if labels:
             notify(f"{len(labels)} {text.format('s' * (len(labels) > 1))}: {listed(labels)}")
+
+
+def _say_own_documents(
+    runs: Sequence[JudgedRun], notify: Callable[[str], None], *, ignored: bool
+) -> None:
+    """Say on how many topics a run has the document with the id of the topic."""
+    own = np.any([run.own for run in runs], axis=0)
+    if not own.any():
+        return
+    where = f"on {own.sum()} of {counted(len(own), 'topic')}"
+    if ignored:
+        notify(f"documents with the id of their topic left out, {where}")
+        return
+    leave = f"BEIR leaves it out: {option('ignore_identical', True)}"
+    notify(Note(f"{where} a run has the document with the id of the topic; {leave}"))
 
 
 def _stacked(rows: Sequence[Any]) -> Any:

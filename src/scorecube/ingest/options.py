@@ -42,6 +42,9 @@ class EvaluateOptions:
         "score", "Order of documents: score as in trec_eval, file as in NTCIREVAL."
     )
     depth: int | None = option_field(None, "Ranks kept per topic.", minimum=1)
+    ignore_identical: bool = option_field(
+        False, "Leave out of each topic's ranking the document with the topic's id, as BEIR does."
+    )
     run_name: Literal["tag", "file"] = option_field(
         "tag", "Name runs by their last column or by file name."
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.collection.judgements import Qrels
-from scorecube.collection.rankings import JudgedRun, Order, empty_lists, with_levels
+from scorecube.collection.rankings import FlagArray, JudgedRun, Order, empty_lists, with_levels
 from scorecube.errors import BadInput
 from scorecube.ingest.entries import label_text
 from scorecube.ingest.files import PathLike, bare_name
@@ -63,9 +63,32 @@ def judged_content(
     rows = np.array([qrels.number_of.get(topic, -1) for topic in topics], np.int32)
     counts = np.diff(bounds).astype(np.int32)
     numbers, lengths = empty_lists(str(path), qrels, rows, counts, depth)
+    own = _own_documents(text, lines, first, rows, len(qrels.topics))
     if not rank_documents(text, lines, bounds, rows, table, ties, numbers):
         return None
-    return with_levels(label, str(path), topics, qrels, numbers, lengths)
+    return with_levels(label, str(path), topics, qrels, numbers, lengths, own)
+
+
+def _own_documents(text: Any, lines: Any, first: Any, rows: Any, n_topics: int) -> FlagArray:
+    """Return in which judged topics a document has the id of the topic: bool (judged topic,).
+
+    first, rows: First line, and number of the judged topic or -1, of each topic of the run.
+    """
+    own = np.zeros(n_topics, bool)
+    length = lines["topic_length"]
+    alike = np.flatnonzero(length == lines["document_length"])
+    # Most are apart in their first or last byte.
+    for at in (np.zeros_like(length), length - 1):
+        pair = lines[alike]
+        same = text[pair["topic"] + at[alike]] == text[pair["document"] + at[alike]]
+        alike = alike[same]
+    for k in alike.tolist():
+        start = lines["document"][k]
+        topic = lines["topic"][k]
+        if (text[topic : topic + length[k]] == text[start : start + length[k]]).all():
+            row = rows[np.searchsorted(first, k, "right") - 1]
+            own[row] |= row >= 0
+    return own
 
 
 def _name(content: bytes, line: Any, path: PathLike, run_name: str) -> bytes:

@@ -187,14 +187,20 @@ def _topic_and_run(path: Path) -> tuple[str, str]:
 
 
 def judged_run(
-    source: Path | RunLines, qrels: Qrels, *, run_name: str, order: str, depth: int | None
+    source: Path | RunLines,
+    qrels: Qrels,
+    *,
+    run_name: str,
+    order: str,
+    depth: int | None,
+    ignore_identical: bool = False,
 ) -> JudgedRun:
     """Read and judge one run, in a thread; see `scorecube.read_rankings`."""
     if isinstance(source, RunLines):
-        return judge(source, qrels, order=order, depth=depth)
+        return judge(source, qrels, order=order, depth=depth, ignore_identical=ignore_identical)
     content = read_bytes(source)
     judged = judged_content(content, source, qrels, run_name=run_name, order=order, depth=depth)
-    if judged is not None:
+    if judged is not None and not (ignore_identical and judged.own.any()):
         return judged
     run = read_run(source, content, run_name=run_name, with_ranks=order == Order.RANK)
-    return judge(run, qrels, order=order, depth=depth)
+    return judge(run, qrels, order=order, depth=depth, ignore_identical=ignore_identical)

@@ -38,9 +38,13 @@ def judged_lists(levels: NDArray[np.int8], lowest: int = 0) -> Lists:
     levels: int8 (..., rank): relevance level at each rank, -1 for unjudged and behind the end.
     lowest: Level of the documents that are wanted; 1 leaves out those that are not relevant.
     """
-    ranks = np.arange(1, levels.shape[-1] + 1, dtype=np.int32)
-    wanted = levels >= lowest
-    ranks = np.broadcast_to(ranks, levels.shape)
+    return lists_where(levels >= lowest, levels)
+
+
+def lists_where(wanted: NDArray[np.bool_], levels: NDArray[np.int8]) -> Lists:
+    """Return the wanted documents of lists, (..., rank)."""
+    places = np.arange(1, levels.shape[-1] + 1, dtype=np.int32)
+    ranks = np.broadcast_to(places, levels.shape)
     return Lists(packed(levels, wanted, -1), packed(ranks, wanted, BEHIND))
 
 

@@ -48,6 +48,7 @@ def read_rankings(
     topic_groups: PathLike | Mapping[str, str] | None = None,
     order: str = "score",
     depth: int | None = None,
+    ignore_identical: bool = False,
     run_name: str = "tag",
     qrels_format: str = "auto",
     workers: int | None = None,
@@ -74,6 +75,9 @@ def read_rankings(
         scores are compared as 32-bit floats, as in trec_eval up to 9.
     depth
         Ranks kept per topic, after ordering.
+    ignore_identical
+        Leaves the document whose id is the topic's out of its ranking, as BEIR does, where queries
+        are documents; noted where there is such a document.
     run_name
         ``tag``: the name of a run is its last column; ``file``: the file name.
     qrels_format
@@ -101,6 +105,7 @@ def read_rankings(
     [[[2, -1]]]
     """
     values = {"order": order, "depth": depth, "run_name": run_name, "qrels_format": qrels_format}
+    values["ignore_identical"] = ignore_identical
     for name, value in values.items():
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
@@ -111,7 +116,14 @@ def read_rankings(
     else:
         path = os.fspath(teams)
         team_of, systems = read_run_labels(path)
-    judge_run = partial(judged_run, qrels=judged, run_name=run_name, order=order, depth=depth)
+    judge_run = partial(
+        judged_run,
+        qrels=judged,
+        run_name=run_name,
+        order=order,
+        depth=depth,
+        ignore_identical=ignore_identical,
+    )
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
     judged_runs: dict[int, Any] = {}
 
@@ -122,6 +134,8 @@ def read_rankings(
 
     run_items(None, judge_run, sources, keep, workers=workers or default_workers())
     attrs = {"order": order, "depth": depth or 0, "qrels_format": qrels_format}
+    if ignore_identical:
+        attrs["ignore_identical"] = 1
     kept = [run for _, run in sorted(judged_runs.items())]
     rankings = build_rankings(kept, judged, team_of, attrs=attrs, teams_path=path, notify=say)
     rankings = with_systems(rankings, systems, path=path, notify=say)

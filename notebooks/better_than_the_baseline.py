@@ -94,7 +94,7 @@ board = sc.analyse(
 )
 table = sc.table(board).set_index("run")
 SHOWN = ["rank", "mean", "mean_low", "mean_high", "rank_low", "rank_high"]
-AGAINST = ["difference", "difference_low", "difference_high", "p_baseline"]
+AGAINST = ["difference", "joint_low", "joint_high", "p_baseline"]
 table.loc[[*table.index[:5], baseline], SHOWN + AGAINST].round(3)
 
 # %%

@@ -126,13 +126,7 @@ print(latex)
 # %%
 table = sc.table(board).query("metric == 'nDCG@20'").set_index("run")
 table[
-    [
-        "mean",
-        "difference",
-        "difference_low",
-        "difference_high",
-        "p_baseline",
-    ]
+    ["mean", "difference", "joint_low", "joint_high", "p_baseline"]
 ].round(3)
 
 # %%

@@ -36,7 +36,7 @@ NAMES = ("teams_left_out",)
 SIGNED = ("mean_difference", "t", "d_z", "effect_size")
 """What changes its sign with the order of a pair."""
 ESTIMATES = (
-    *SIGNED, "difference_low", "difference_high", "p_single", "estimated_difference",
+    *SIGNED, "difference_low", "difference_high", "joint_low", "joint_high", "p_single", "estimated_difference",
 )  # fmt: skip
 """Floating-point sums over topics, of pairs of runs."""
 RANKED, MANY_SETS = "teams", "judges"
@@ -240,9 +240,9 @@ def in_label_order(result: xr.Dataset) -> xr.Dataset:
     for name in SIGNED:
         if name in result and "pair" in result[name].dims:
             found[name] = result[name].where(~turned, -result[name]).transpose(*result[name].dims)
-    if "difference_low" in result:
+    for name in {"difference", "joint"} & {str(of).removesuffix("_low") for of in result}:
         for one, other in (("low", "high"), ("high", "low")):
-            mine, theirs = result[f"difference_{one}"], result[f"difference_{other}"]
+            mine, theirs = result[f"{name}_{one}"], result[f"{name}_{other}"]
             found[mine.name] = mine.where(~turned, -theirs).transpose(*mine.dims)
     if "first_better" in result:
         for one, other in (("first_better", "second_better"), ("second_better", "first_better")):

@@ -260,16 +260,55 @@ def test_limits_are_simultaneous_ones_of_the_moderated_t() -> None:
         if spread > 1e-9:
             assert row["d_z"] == pytest.approx(average / spread, abs=1e-9)
     common = float(np.median(np.square(own)[enough]))
-    half = np.array([(row["difference_high"] - row["difference_low"]) / 2 for row in rows])
+    half = np.array([(row["joint_high"] - row["joint_low"]) / 2 for row in rows])
     critical = half[enough] / np.sqrt((np.square(own)[enough] + 4 * common) / 5)
     assert critical == pytest.approx(np.full(sum(enough), critical[0]), rel=1e-6)
     assert 2 < critical[0] < 4
     assert np.isnan(half[~np.array(enough)]).all()
     # Step-down rejects all that the limits do, and more.
-    apart = np.array([row["difference_low"] > 0 or row["difference_high"] < 0 for row in rows])
+    apart = np.array([row["joint_low"] > 0 or row["joint_high"] < 0 for row in rows])
     assert (result["p_value"].values.ravel()[apart] < 0.05).all()
 
 
 def test_too_few_trials_bound_no_interval() -> None:
     result = sc.analyse(cube_of_odd(odd_scores()), sc.MaxT(), trials=10, seed=1)
-    assert result["difference_high"].isnull().all()
+    assert result["joint_high"].isnull().all()
+    assert result["difference_high"].notnull().any()
+
+
+@pytest.mark.parametrize("metric", ["AP", "my score"])
+def test_means_that_are_equal_up_to_rounding_share_rank_and_lead(metric: str) -> None:
+    """.1 + .2 is .3, and a mean of thirds does not depend on the order of the topics."""
+    thirds = np.random.default_rng(1).integers(0, 3000, 60) / 3001
+    better = np.full(60, 0.3)
+    rows = np.vstack([thirds, thirds[::-1], np.roll(thirds, 7), better, better * 0 + (0.1 + 0.2)])
+    # As floating-point numbers they differ.
+    assert len(set(rows[:3].mean(axis=1).tolist())) > 1 < len(set(rows[3:].mean(axis=1).tolist()))
+    cube = sc.cube_from_scores({metric: pd.DataFrame(rows, list("vwxyz"))})
+    result = sc.analyse(cube, sc.Leaderboard(baseline="y"), trials=99, seed=1).isel(
+        metric=0, gain=0
+    )
+    assert result["rank"].values.tolist() == [1, 1, 1, 4, 4]
+    board = sc.analyse({"a": cube, "b": cube}, sc.Board(), trials=99, seed=1).isel(metric=0, gain=0)
+    assert board["mean_rank"].values.tolist() == [2, 2, 2, 4.5, 4.5]
+    assert result["better"].values.tolist() == [True, True, True, False, False]
+    assert not result["worse"].any()
+
+
+def test_a_baseline_has_limits_of_each_pair_and_of_all() -> None:
+    cube = sc.testing.simulate_cube(n_runs=6, seed=3)
+    base = str(cube["run"].values[2])
+    board = sc.table(sc.analyse(cube, sc.Leaderboard(baseline=base), trials=200, seed=1))
+    maxt = sc.table(sc.analyse(cube, sc.MaxT(baseline=base), trials=200, seed=1), "pairs")
+    ends = ["difference_low", "difference_high", "joint_low", "joint_high"]
+    for row in maxt.to_dict("records"):
+        (same,) = board.query("metric == @row['metric'] and run == @row['run_a']").to_dict(
+            "records"
+        )
+        assert [same[end] for end in ends] == pytest.approx([row[end] for end in ends], abs=1e-9)
+        assert (
+            same["joint_low"]
+            < same["difference_low"]
+            < same["difference_high"]
+            < same["joint_high"]
+        )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.errors import BadPlan
-from scorecube.statistics.rank_sets import competition_ranks, groups_in_order
+from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, with_equals
 from tests.oracles.step_down import groups
 
 
@@ -78,6 +78,14 @@ def test_impossible_estimates_are_refused(estimates: Any, covariance: Any) -> No
 def test_ranks_count_larger_values(values: list[int]) -> None:
     expected = [1 + sum(other > value for other in values) for value in values]
     assert competition_ranks(np.array(values)).tolist() == expected
+
+
+def test_values_within_a_distance_of_the_first_of_their_group_are_equal() -> None:
+    values = np.array([0.3, 0.1 + 0.2, 0.5, 0.3 + 1e-9, 0.3 + 2e-9, 0.3 + 2.5e-9])
+    found = with_equals(values, 1.5e-9)
+    assert found.tolist() == [0.3, 0.3, 0.5, 0.3, 0.3 + 2e-9, 0.3 + 2e-9]
+    assert competition_ranks(found).tolist() == [4, 4, 1, 4, 2, 2]
+    assert with_equals(np.zeros(0), 1.0).tolist() == []
 
 
 @given(st.integers(1, 7), st.data())

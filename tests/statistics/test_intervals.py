@@ -18,6 +18,8 @@ from scorecube.statistics.intervals import (
     guarded_estimate,
     mean_limits,
     n_differing,
+    one_sided_p,
+    two_sided_p,
 )
 
 CHANCE = np.random.default_rng(1)
@@ -101,7 +103,22 @@ def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() 
         guarded = guarded_estimate([of(differences)], 1.0, binary=binary)
         assert difference_limits(guarded, 1.0, 0.95) == pytest.approx((low, high))
     assert guarded_estimate([of(many)], 1.0, binary=False) == estimate([of(many)])
-    assert guarded_estimate([of(few)], None, binary=False) == estimate([of(few)])
+    # Without a range nothing bounds what was not seen.
+    assert np.isnan(guarded_estimate([of(few)], None, binary=False).error)
+    assert guarded_estimate([of(many)], None, binary=False) == estimate([of(many)])
+
+
+def test_p_is_below_alpha_where_limits_do_not_hold_0_and_never_0() -> None:
+    for row in CHANCE.normal(0.1, 0.2, (50, 12)):
+        found = guarded_estimate([of(row)], 2.0, binary=False)
+        assert two_sided_p(found) == pytest.approx(stats.ttest_1samp(row, 0).pvalue)
+        low, high = difference_limits(found, 2.0, 0.95)
+        assert (two_sided_p(found) < 0.05) == (low > 0 or high < 0)
+        less = stats.ttest_1samp(row, 0.3, alternative="less").pvalue
+        assert one_sided_p(found, 0.3) == pytest.approx(less)
+    sure = Estimate(np.array([0.5, -0.5]), np.array([1e-9, 1e-9]), 4999.0)
+    assert (two_sided_p(sure) > 0).all()
+    assert (one_sided_p(sure, 1.0) > 0).all()
 
 
 def test_what_was_not_seen_is_a_topic_also_where_topics_are_in_bags() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.differences import least_of
 from scorecube.analyses.leaderboard import Leaderboard
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import check_pairs
@@ -23,6 +24,7 @@ from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import standardise as standardised
 from scorecube.errors import BadPlan, option
 from scorecube.statistics.intervals import mean_limits
+from scorecube.statistics.rank_sets import with_equals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +85,10 @@ class Board(Leaderboard):
             ]
         )
         weights = np.array([part.weight for part in table.strata])
-        higher = table.higher[:, np.newaxis, np.newaxis]
-        ranks = rankdata(np.where(higher, -means, means), axis=-1)
+        ranks = np.empty(means.shape)
+        for cell, collection in np.ndindex(means.shape[:2]):
+            equal = with_equals(means[cell, collection], least_of(table, cell))
+            ranks[cell, collection] = rankdata(-equal if table.higher[cell] else equal)
         return super().values(table, totals) | {
             "collection_mean": means,
             "collection_mean_low": limits[:, :, 0],

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import RunPairs, scale_of
+from scorecube.analyses.differences import RunPairs, least_of
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import binary_notes
 from scorecube.analyses.protocol import Arrays, Concat, Part, Totals
@@ -28,7 +28,6 @@ from scorecube.analyses.units import FloatArray
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import Sampling, bootstrap_samples, topic_counts, topic_samples
 from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
-from scorecube.statistics.grid import EQUAL
 
 WITH_REPLACEMENT = int(Sampling.REPLACEMENT)
 OF_MEANS = ("t", "difference_low", "difference_high", "effect_size", "d_z")
@@ -114,7 +113,9 @@ class Bootstrap(SingleTest):
             of_runs = np.stack(of_cells)[..., 0]
             apart = np.subtract(*(of_runs[:, runs] for runs in self.pairs(table)))
             missing = dict.fromkeys(OF_MEANS, np.full(apart.shape, np.nan))
-            return tested | {"mean": of_runs, "mean_difference": apart, **missing}
+            reasons = np.full(apart.shape, "only of means", object)
+            values_of = {"mean": of_runs, "mean_difference": apart, "limits_reason": reasons}
+            return tested | missing | values_of
         unit = table.grid_units / table.sizes.size
         return tested | {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
@@ -143,6 +144,6 @@ def unpaired_counts(table: Table, pairs: RunPairs, summary: str) -> Any:
         for low in range(0, len(first), TILE):
             a, b = first[low : low + TILE], second[low : low + TILE]
             apart = np.abs(moved[0][a] - moved[1][b]) * (scales[a] * scales[b])[:, np.newaxis]
-            edges = np.abs(centres[a] - centres[b]) - EQUAL * scale_of(table, cell)
+            edges = np.abs(centres[a] - centres[b]) - least_of(table, cell)
             counts[cell, low : low + TILE] = (apart >= edges[:, np.newaxis]).sum(axis=1)
     return counts

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses.differences import differences, scale_of, single_p_values
+from scorecube.analyses.differences import least_of
 from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import OF_TESTS, PairTest, binary_notes
-from scorecube.analyses.protocol import Arrays, Concat, Part, Totals
+from scorecube.analyses.protocol import Array, Arrays, Concat, Part, Totals
 from scorecube.analyses.table import Table
 from scorecube.collection.schema import LARGEST_SCORE
-from scorecube.statistics.grid import EQUAL
+from scorecube.errors import counted
+from scorecube.statistics.intervals import one_sided_p
 from scorecube.statistics.paired_tests import adjusted, classical_p_values, welch_p_values
+
+STUDENT = "t"
+"""The test whose p-values and limits come from one estimate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paired(PairTest):
     """Paired t, Wilcoxon and sign tests of all pairs of runs.
 
-    All are two-sided and computed with SciPy; differences that are closer than 1e-9 of the range of
-    the scores are ties. Limits of differences are Student's t, with two pseudo-topics at plus and
-    minus the range where fewer than 8 topics differ and for scores of 0 and 1. With a margin, two
+    All are two-sided. P-values and 95 % limits of Student's t come from one estimate, so that p is
+    below .05 where the limits do not hold 0: with two pseudo-topics at plus and minus the range
+    where fewer than 8 topics differ and for scores of 0 and 1. Without a range, such few topics
+    have neither. The other tests are SciPy's; differences that are closer than 1e-9 of the range of
+    the scores are ties. With a margin, two
     one-sided t tests (Schuirmann 1987) give each pair a verdict at each alpha: ``equivalent`` if
     both reject a difference of the margin or more; otherwise ``different`` if the two-sided t test
     finds a difference; otherwise ``inconclusive``. Estimand: the difference of both means over
@@ -55,37 +61,63 @@ class Paired(PairTest):
     )
 
     def notes(self, table: Table) -> list[str]:
-        return binary_notes(table) if "t" in self.tests else list(table.notes)
+        if STUDENT not in self.tests:
+            return list(table.notes)
+        notes = binary_notes(table)
+        guarded = self.differences(table).has_pseudo_units
+        if guarded.any():
+            notes.append(
+                f"Student's t of {guarded.sum():,} of {counted(guarded.size, 'difference')} has "
+                "two pseudo-topics at plus and minus the range, as few topics differ or scores "
+                "are 0 and 1: p-values and limits are those of rare failures, not the plain ones."
+            )
+        return notes
 
     def block(self, table: Table, start: int, stop: int) -> dict[str, Part]:
-        p = np.empty((len(table.scores), len(self.tests), stop - start))
-        first, second = (runs[start:stop] for runs in self.pairs(table))
+        p = np.full((len(table.scores), len(self.tests), stop - start), np.nan)
+        first, second = self.pairs(table)
+        a, b = first[start:stop], second[start:stop]
         for cell, scores in enumerate(table.values):
-            x, y, least = scores[first], scores[second], EQUAL * scale_of(table, cell)
-            z = np.rint((x - y) / least) * least  # what differs by less is tied
+            # Differences that are closer than the least are tied.
+            least = least_of(table, cell) or 1.0
             for place, test in enumerate(self.tests):
-                unpaired = test == "unpaired"
-                p[cell, place] = welch_p_values(x, y) if unpaired else classical_p_values(test, z)
+                if test == "unpaired":
+                    p[cell, place] = welch_p_values(scores[a], scores[b])
+                elif test != STUDENT:
+                    tied = np.rint((scores[a] - scores[b]) / least) * least
+                    p[cell, place] = classical_p_values(test, tied)
         return {"p": Concat(p)}
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        facts = {"trials": 0} | ({} if self.margin is None else {"margin": self.margin})
+        facts: dict[str, Any] = {"trials": 0}
+        if self.margin is not None:
+            facts["margin"] = self.margin
         result = super().result(table, totals)
         return result.assign_coords(test=list(self.tests)).assign_attrs(facts)
 
     def tested(self, table: Table, totals: Totals, values: Arrays) -> Arrays:
-        tested = {"p_value": totals["p"], **adjusted(totals["p"])}
+        p = totals["p"]
+        of_t = values.pop("p_single")
+        for place in [place for place, test in enumerate(self.tests) if test == STUDENT]:
+            p[:, place] = of_t
+        tested = {"p_value": p, **adjusted(p)}
         if self.margin is None:
             return tested
-        from scipy.special import stdtr
+        guarded = self.differences(table).guarded
+        inside = one_sided_p(guarded._replace(mean=np.abs(guarded.mean)), self.margin)
+        return tested | {
+            "equivalence_p_value": inside,
+            "verdict_on_pair": self.verdicts(inside, of_t),
+        }
 
-        *_, guarded = differences(table, self.pairs(table))
-        size = np.abs(guarded.mean)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            outside = stdtr(guarded.freedom, (size - self.margin) / guarded.error)
-        inside = np.where(guarded.error > 0, outside, np.where(size < self.margin, 0.0, 1.0))
-        apart = single_p_values(values["t"], guarded.freedom)
+    def verdicts(self, inside: Array, apart: Array) -> Array:
+        """Return verdicts on pairs, object (cell, alpha, pair).
+
+        inside, apart: float64 (cell, pair): p-values of a difference of the margin or more, and of
+            no difference; NaN where there are no limits.
+        """
         levels = np.array(self.alphas)[:, np.newaxis]
-        near, far = (p[:, np.newaxis] < levels for p in (inside, apart))
-        verdicts = np.where(near, "equivalent", np.where(far, "different", "inconclusive"))
-        return tested | {"equivalence_p_value": inside, "verdict_on_pair": verdicts.astype(object)}
+        near = inside[:, np.newaxis] < levels
+        far = apart[:, np.newaxis] < levels
+        words = np.where(near, "equivalent", np.where(far, "different", "inconclusive"))
+        return words.astype(object)

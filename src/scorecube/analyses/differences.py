@@ -1,72 +1,152 @@
-"""Differences of the mean scores of pairs of runs, with errors, limits and effect sizes."""
+"""Differences of the mean scores of pairs of runs, with errors, limits, p-values, effect sizes."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scorecube.analyses.protocol import Arrays
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.arrays import Int32Array1
-from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import Estimate, difference_limits, estimate, guarded_estimate
+from scorecube.statistics.grid import least_difference
+from scorecube.statistics.intervals import (
+    Estimate,
+    difference_limits,
+    estimate,
+    guarded_estimate,
+    two_sided_p,
+)
 
 RunPairs = tuple[Int32Array1, Int32Array1]
 """First and second runs of pairs, int32 (pair,) each."""
-AT_ONCE, CONFIDENCE = 2**21, 0.95
-"""About the most differences that are in memory at a time; of limits."""
+AT_ONCE = 2**21
+"""About the most differences that are in memory at a time."""
+CONFIDENCE = 0.95
+"""Of limits."""
+TOO_FEW = "too few topics differ"
+"""Why there are no limits where the range is unknown."""
 
 
-def described(table: Table, pairs: RunPairs) -> dict[str, Any]:
+class PairDifferences(NamedTuple):
+    """Differences of the means of pairs of runs, (cell, pair): first minus second.
+
+    mean: Differences of means; 0 where these are equal.
+    error: Their standard errors; 0 where the difference is the same on every unit.
+    guarded: Estimates with pseudo-units, where they are needed: limits and p-values follow from
+        them; errors are NaN where there are no limits.
+    """
+
+    mean: FloatArray
+    error: FloatArray
+    guarded: Estimate
+
+    @property
+    def has_pseudo_units(self) -> NDArray[np.bool_]:
+        """Whether estimates have pseudo-units, (cell, pair)."""
+        padded = self.guarded.error
+        return np.asarray(np.isfinite(padded) & (padded != self.error), bool)
+
+    def plain(self) -> PairDifferences:
+        """Return the differences without pseudo-units, as papers have them."""
+        error = np.where(self.error > 0, self.error, np.nan)
+        return self._replace(guarded=Estimate(self.mean, error, self.guarded.freedom))
+
+
+def pair_differences(table: Table, pairs: RunPairs) -> PairDifferences:
+    """Return the differences of pairs of runs in each cell."""
+    first, second = pairs
+    shape = len(table.scores), len(first)
+    found = PairDifferences(
+        mean=np.zeros(shape),
+        error=np.zeros(shape),
+        guarded=Estimate(np.zeros(shape), np.zeros(shape), table.sizes.size - 1.0),
+    )
+    step = max(1, AT_ONCE // table.sizes.size)
+    for cell in range(len(table.scores)):
+        for low in range(0, len(first), step):
+            place = slice(low, low + step)
+            part = difference_in(table, cell, (first[place], second[place]))
+            found.mean[cell, place] = part.mean
+            found.error[cell, place] = part.error
+            found.guarded.mean[cell, place] = part.guarded.mean
+            found.guarded.error[cell, place] = part.guarded.error
+    return found
+
+
+def difference_in(table: Table, cell: int, pairs: RunPairs) -> PairDifferences:
+    """Return the differences of some pairs of runs in a cell, (pair,)."""
+    first, second = pairs
+    scores, mean, width = table.scores[cell], table.means[cell], width_of(table, cell)
+    least = least_of(table, cell)
+    of_units = scores[first] - scores[second]
+    samples = table.samples(of_units)
+    plain = estimate(samples)
+    guarded = guarded_estimate(
+        samples, width, binary=bool(table.binary[cell]), least=least, plain=plain
+    )
+    still = np.ptp(of_units, axis=1) <= least
+    return PairDifferences(
+        mean=without_rounding(mean[first] - mean[second], least),
+        error=np.where(still, 0.0, plain.error),
+        guarded=guarded._replace(mean=without_rounding(guarded.mean, least)),
+    )
+
+
+def without_rounding(values: FloatArray, least: float) -> FloatArray:
+    """Return values, 0 for those that differ from it by no more than `least`."""
+    return np.where(np.abs(values) <= least, 0.0, values)
+
+
+def described(table: Table, found: PairDifferences) -> Arrays:
     """Return means, differences with limits of each pair by itself, and effect sizes, by cell."""
-    (_, n_runs, n_units), scores = table.values.shape, table.values
-    residuals = scores - scores.mean(axis=1, keepdims=True)
-    residuals -= residuals.mean(axis=2, keepdims=True)
-    # V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum 48(1)).
-    squares = (residuals**2).sum(axis=(1, 2))
-    residual = table.in_bag * (squares / ((n_runs - 1) * (n_units - 1)))
-    difference, error, guarded = differences(table, pairs)
-    widths: Any = np.array([[width_of(table, cell) or np.inf] for cell in range(len(scores))])
-    low, high = difference_limits(guarded, widths, CONFIDENCE)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(error > 0, difference / error, np.inf * difference)
-        effect = difference / np.sqrt(residual)[:, np.newaxis]
+    deviation = residual_deviations(table)[:, np.newaxis]
+    n_cells, n_pairs = found.mean.shape
+    low, high = difference_limits(found.guarded, widths_of(table), CONFIDENCE)
+    t = np.full(found.mean.shape, np.nan)
+    np.divide(found.mean, found.error, out=t, where=found.error > 0)
+    effect = np.full(found.mean.shape, np.nan)
+    np.divide(found.mean, deviation, out=effect, where=deviation > 0)
     return {
         "mean": table.means,
-        "mean_difference": difference,
+        "mean_difference": found.mean,
         "t": t,
         "difference_low": low,
         "difference_high": high,
         "effect_size": effect,
-        "d_z": t / math.sqrt(n_units * table.in_bag),
-        "n_tested": np.full(len(t), t.shape[1]),
+        "d_z": t / math.sqrt(table.sizes.size * table.in_bag),
+        "n_tested": np.full(n_cells, n_pairs),
+        "p_single": two_sided_p(found.guarded),
+        "limits_reason": np.where(np.isnan(low), TOO_FEW, "").astype(object),
     }
 
 
-def differences(table: Table, pairs: RunPairs) -> tuple[FloatArray, FloatArray, Estimate]:
-    """Return mean differences, their errors, and estimates with pseudo-units, (cell, pair)."""
-    (first, second), step = pairs, max(1, AT_ONCE // table.sizes.size)
-    moments = np.zeros((4, len(table.scores), len(first)))
-    for cell, scores in enumerate(table.scores):
-        mean, width, binary = table.means[cell], width_of(table, cell), bool(table.binary[cell])
-        least = EQUAL * scale_of(table, cell)
-        for low in range(0, len(first), step):
-            place = slice(low, low + step)
-            a, b = first[place], second[place]
-            z = scores[a] - scores[b]
-            samples, still = table.samples(z), np.ptp(z, axis=1) <= least
-            plain = estimate(samples)
-            guarded = guarded_estimate(samples, width, binary=binary, plain=plain)
-            error = np.where(still, 0.0, plain.error)
-            other = error if width is None else guarded.error
-            moments[:, cell, place] = mean[a] - mean[b], error, guarded.mean, other
-        for means in moments[::2, cell]:
-            means[np.abs(means) <= least] = 0.0
-    difference, error, of_guarded, guarded_error = moments
-    guarded_error[(of_guarded == 0.0) & (guarded_error == 0.0)] = np.nan
-    return difference, error, Estimate(of_guarded, guarded_error, table.sizes.size - 1.0)
+def residual_deviations(table: Table) -> FloatArray:
+    """Return the residual standard deviations over topics, (cell,); 0 for what is rounding.
+
+    That is the root of V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum
+    48(1)).
+    """
+    scores = table.values
+    _, n_runs, n_units = scores.shape
+    residuals = scores - scores.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=2, keepdims=True)
+    squares = (residuals**2).sum(axis=(1, 2))
+    deviations = np.sqrt(table.in_bag * squares / ((n_runs - 1) * (n_units - 1)))
+    least = [least_of(table, cell) for cell in range(len(scores))]
+    return np.where(deviations <= least, 0.0, deviations)
+
+
+def joint_limits(table: Table, difference: FloatArray, margins: FloatArray) -> Arrays:
+    """Return simultaneous limits of differences (cell, pair), within the width of the range."""
+    widths = widths_of(table)
+    return {
+        "joint_low": np.maximum(difference - margins, -widths),
+        "joint_high": np.minimum(difference + margins, widths),
+    }
 
 
 def width_of(table: Table, cell: int) -> float | None:
@@ -75,13 +155,12 @@ def width_of(table: Table, cell: int) -> float | None:
     return None if ends is None else ends[1] - ends[0]
 
 
-def scale_of(table: Table, cell: int) -> float:
-    """Return the width of a cell's range, else of its scores; 1 of equal scores."""
-    return width_of(table, cell) or float(np.ptp(table.scores[cell])) or 1.0
+def widths_of(table: Table) -> FloatArray:
+    """Return the widths of the ranges, float64 (cell, 1); infinite where they are unknown."""
+    widths = [width_of(table, cell) or np.inf for cell in range(len(table.scores))]
+    return np.array(widths)[:, np.newaxis]
 
 
-def single_p_values(t: FloatArray, freedom: float) -> FloatArray:
-    """Return the two-sided p-values of Student's t; 1 for equal scores, whose t is NaN."""
-    from scipy.special import stdtr
-
-    return np.where(np.isnan(t), 1.0, 2 * stdtr(freedom, -np.abs(t)))
+def least_of(table: Table, cell: int) -> float:
+    """Return the difference up to which scores and means of a cell are equal."""
+    return least_difference(table.scores[cell], width_of(table, cell))

@@ -13,13 +13,14 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import CONFIDENCE
+from scorecube.analyses.differences import CONFIDENCE, joint_limits, widths_of
 from scorecube.analyses.pairs import ResampledTest, binary_notes
 from scorecube.analyses.protocol import Arrays, Concat, Part, Totals
 from scorecube.analyses.single_tests import replicate_rank
 from scorecube.analyses.step_down import critical_value, families_of, maxima_block
 from scorecube.analyses.table import Table
 from scorecube.kernels.tukey import null_ranges, permutations
+from scorecube.statistics.intervals import difference_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,10 @@ class Tukey(ResampledTest):
 
     A trial permutes the runs within each topic, alike for all metrics and gain settings, and
     computes the range of the run means. The p-value of a pair is the share of trials in which that
-    range is at least the pair's difference. Limits are the difference plus and minus the range that
-    5 % of the trials exceed. Runs are taken as exchangeable.
+    range is at least the pair's difference. Joint limits are the difference plus and minus the
+    range that 5 % of the trials exceed, within the range of the metric; where few topics differ,
+    and for scores of 0 and 1, they hold those of a t with pseudo-topics at .05 / pairs, too. Runs
+    are taken as exchangeable.
 
     Examples
     --------
@@ -48,19 +51,37 @@ class Tukey(ResampledTest):
         return {"range": Concat(ranges)}
 
     def counts(self, table: Table, totals: Totals) -> Any:
-        (first, second), sums = self.pairs(table), table.units.sum(axis=2)
+        first, second = self.pairs(table)
+        sums = table.units.sum(axis=2)
         # A difference of sums of at most n units is a tie.
         edges = np.abs(sums[:, first] - sums[:, second]) - table.sizes.size
         cells = zip(np.sort(totals["range"], axis=1), edges, strict=True)
         return table.trials - np.stack([np.searchsorted(*cell) for cell in cells])
 
     def tested(self, table: Table, totals: Totals, values: Arrays) -> Arrays:
-        n, rank = table.sizes.size, replicate_rank(round(1 - CONFIDENCE, 9), table.trials)
+        rank = replicate_rank(round(1 - CONFIDENCE, 9), table.trials)
         critical = -np.sort(-totals["range"], axis=1)[:, rank - 1 : rank]
-        critical *= table.grid_units[:, np.newaxis] / n
-        return super().tested(table, totals, values) | {
-            "difference_low": values["mean_difference"] - critical,
-            "difference_high": values["mean_difference"] + critical,
+        critical *= table.grid_units[:, np.newaxis] / table.sizes.size
+        joint = joint_limits(table, values["mean_difference"], critical)
+        return super().tested(table, totals, values) | self.guarded(table, joint)
+
+    def guarded(self, table: Table, joint: Arrays) -> Arrays:
+        """Return simultaneous limits, of few differing topics with those of pseudo-topics, too.
+
+        Permutations of scores that differ on few topics, or are 0 and 1, show too small a range.
+        Pseudo-topics are those of each pair by itself, at 1 - .05 / pairs (Bonferroni).
+        """
+        found = self.differences(table)
+        n_pairs = found.mean.shape[1]
+        low, high = difference_limits(
+            found.guarded, widths_of(table), 1 - (1 - CONFIDENCE) / n_pairs
+        )
+        unknown, padded = np.isnan(low), found.has_pseudo_units
+        at_least = np.where(padded, np.minimum(joint["joint_low"], low), joint["joint_low"])
+        at_most = np.where(padded, np.maximum(joint["joint_high"], high), joint["joint_high"])
+        return {
+            "joint_low": np.where(unknown, np.nan, at_least),
+            "joint_high": np.where(unknown, np.nan, at_most),
         }
 
     def drawn(self, table: Table) -> xr.Dataset:
@@ -104,14 +125,12 @@ class MaxT(ResampledTest):
 
     def tested(self, table: Table, totals: Totals, values: Arrays) -> Arrays:
         tested = super().tested(table, totals, values)
-        margins, own_errors = [], []
+        margins = []
+        own_errors = []
         for cell, (family,) in enumerate(families_of(table, [self.baseline])):
             critical = critical_value(totals["largest"][cell, 0], 1 - CONFIDENCE)
             margins.append(family.margins(critical) * table.grids[cell].unit)
             p = tested["p_value"][cell]
             own_errors.append([family.own_error_pairs(alpha, p < alpha) for alpha in self.alphas])
-        return tested | {
-            "difference_low": values["mean_difference"] - margins,
-            "difference_high": values["mean_difference"] + margins,
-            "own_error_pairs": np.array(own_errors),
-        }
+        joint = joint_limits(table, values["mean_difference"], np.stack(margins))
+        return tested | joint | {"own_error_pairs": np.array(own_errors)}

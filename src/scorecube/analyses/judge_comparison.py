@@ -11,10 +11,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.classical import Paired
 from scorecube.analyses.correlation import above_by_cell
-from scorecube.analyses.differences import width_of
+from scorecube.analyses.differences import least_of, pair_differences, width_of
 from scorecube.analyses.jackknife import CONFIDENCE, limits
+from scorecube.analyses.pairs import pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import IntArray, groups_left_out
@@ -24,7 +24,12 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import label_coefficients
-from scorecube.statistics.intervals import corrected_mean, difference_limits, guarded_estimate
+from scorecube.statistics.intervals import (
+    corrected_mean,
+    difference_limits,
+    guarded_estimate,
+    two_sided_p,
+)
 
 Values = dict[str, Any]
 ALPHA = 0.05
@@ -82,7 +87,9 @@ class Comparison:
         mean, ends = by_run.mean(axis=1), np.empty((len(by_run), 2))
         for cell in range(len(mean)):
             width = width_of(self.truth, cell)
-            guarded = guarded_estimate(self.truth.samples(mean[cell]), width, binary=False)
+            least = least_of(self.truth, cell)
+            samples = self.truth.samples(mean[cell])
+            guarded = guarded_estimate(samples, width, binary=False, least=least)
             ends[cell] = difference_limits(guarded, width, CONFIDENCE)
         return {
             "run_bias": np.average(by_run, axis=-1, weights=sizes),
@@ -127,10 +134,8 @@ def taus(truth: IntArray, judge: IntArray) -> NDArray[np.float64]:
 
 def significant(table: Table) -> NDArray[np.float64]:
     """Return the signs of the differences that a paired t test finds, (cell, pair); else 0."""
-    test = Paired()
-    first, second = test.pairs(table)
-    p = test.block(table, 0, len(first))["p"].array[:, 0]
-    return np.where(p < ALPHA, np.sign(table.means[:, first] - table.means[:, second]), 0.0)
+    found = pair_differences(table, pairs_of(table.runs))
+    return np.where(two_sided_p(found.guarded) < ALPHA, np.sign(found.mean), 0.0)
 
 
 def comparison_of(cube: xr.Dataset, truth: str, judge: str, place: int) -> Comparison:

@@ -36,8 +36,8 @@ VARIABLES = read_variables("""
     rank_high | high/iu:rank | 1 | worst rank of the confidence set
     groups | label | 1 | groups of a run: letters, or numbers where there are more than letters
     difference | estimate | score | mean minus that of the baseline
-    difference_low | low:difference | score | simultaneous lower limit of the difference
-    difference_high | high:difference | score | simultaneous upper limit of the difference
+    joint | limits:difference | score | simultaneous limit of the difference, of all runs together
+    difference | limits:difference | score | 95 % limit of the difference of the run by itself
     p_baseline | p_value | 1 | adjusted p-value of the difference from the baseline
     better | flag | 1 | whether a run is significantly better than the baseline
     worse | flag | 1 | whether a run is significantly worse than the baseline
@@ -62,7 +62,7 @@ class Leaderboard(Analysis):
     those of the leader for whichever run leads (the largest t of all runs). Rank sets hold together
     (step-down max-T over all pairs): a set begins after the runs that are found better, and ends
     before those that are found worse. Runs that share a group are not separated. Against a
-    baseline: differences with simultaneous limits and adjusted p-values.
+    baseline: differences with limits of each and of all together, and adjusted p-values.
 
     References: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91(1); Romano
     and Wolf 2005, Journal of the American Statistical Association 100.
@@ -117,7 +117,7 @@ class Leaderboard(Analysis):
                 critical = critical_value(totals["largest"][cell, 1], self.alpha)
                 counts = family.adjusted_counts(reached[n_pairs:], table.trials)
                 p = (counts + 1) / (table.trials + 1)
-                row |= rows_of.baseline(table, cell, family, critical, p, self.alpha, row["rank"])
+                row |= rows_of.baseline(table, cell, family, critical, p, self.alpha)
             rows.append(row)
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 

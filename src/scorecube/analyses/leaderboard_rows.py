@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from scorecube.analyses.differences import CONFIDENCE, difference_in, least_of, width_of
 from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
-from scorecube.statistics.intervals import few_differ, mean_limits
-from scorecube.statistics.rank_sets import competition_ranks, groups_in_order, rank_limits
+from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits
+from scorecube.statistics.rank_sets import (
+    competition_ranks,
+    groups_in_order,
+    rank_limits,
+    with_equals,
+)
 
 
 def means(table: Table, cell: int, critical: float, alpha: float) -> dict[str, Any]:
     """Return means of runs with limits, those of leaders by the critical largest t of means."""
     mean, samples, ends = table.means[cell], table.samples(table.scores[cell]), table.ranges[cell]
-    leads = competition_ranks(mean if table.higher[cell] else -mean) == 1
+    leads = competition_ranks(merits(table, cell)) == 1
     single = mean_limits(samples, ends, 1 - alpha)
     simultaneous = mean_limits(samples, ends, 1 - alpha / len(mean), critical)
     low, high = np.where(leads, simultaneous, single)
@@ -55,26 +61,27 @@ def largest_of_means(
     return np.asarray(t.max(axis=0, initial=0.0))
 
 
-def ranks(table: Table, cell: int, family: Family, p: Any, alpha: float) -> dict[str, Any]:
+def merits(table: Table, cell: int) -> FloatArray:
+    """Return means of runs by which they are ranked, the largest the best: equal ones are equal."""
+    equal = with_equals(table.means[cell], least_of(table, cell))
+    return equal if table.higher[cell] else -equal
+
+
+def ranks(table: Table, cell: int, family: Family, p: FloatArray, alpha: float) -> dict[str, Any]:
     """Return ranks, rank sets and groups of the runs of a cell."""
-    sign = 1.0 if table.higher[cell] else -1.0
-    ahead = sign * family.difference
+    merit = merits(table, cell)
+    ahead = merit[family.first] - merit[family.second]
     decided = (p < alpha) & (ahead != 0)
     separated = family.first[decided], family.second[decided]
     low, high = rank_limits(*separated, ahead[decided], len(table.runs))
-    # On the grid: equal scores have equal means.
-    of_runs = sign * sum(
-        part.weight * table.units[cell][:, part.units].sum(axis=1) / part.size()
-        for part in table.strata
-    )
-    order = np.argsort(-of_runs, kind="stable")
+    order = np.argsort(-merit, kind="stable")
     begin, end = groups_in_order(order, *separated)
     spans = list(zip(begin.tolist(), end.tolist(), strict=True))
     groups = [ascii_lowercase[first - 1 : last] for first, last in spans]
     if end.max() > len(ascii_lowercase):
         groups = [f"{first}-{last}" if first < last else f"{first}" for first, last in spans]
     return {
-        "rank": competition_ranks(of_runs),
+        "rank": competition_ranks(merit),
         "rank_low": low,
         "rank_high": high,
         "groups": np.array(groups, object),
@@ -84,19 +91,26 @@ def ranks(table: Table, cell: int, family: Family, p: Any, alpha: float) -> dict
 
 
 def baseline(
-    table: Table, cell: int, family: Family, critical: float, p: Any, alpha: float, rank: Any
+    table: Table, cell: int, family: Family, critical: float, p: FloatArray, alpha: float
 ) -> dict[str, Any]:
-    """Return differences from the baseline, with simultaneous limits, of pairs with it."""
-    base, others = family.second[0], family.first
+    """Return differences from the baseline of pairs with it, with limits of each and of all."""
+    base = family.second[0]
+    found = difference_in(table, cell, (family.first, family.second))
+    width = width_of(table, cell)
+    low, high = difference_limits(found.guarded, width, CONFIDENCE)
     margin = family.margins(critical) * table.grids[cell].unit
-    apart = table.means[cell, others] - table.means[cell, base]
-    of_others = np.array([apart, apart - margin, apart + margin, p])
-    difference, low, high, p_baseline = np.insert(of_others, base, np.nan, axis=1)
-    return {
-        "difference": difference,
+    most = np.inf if width is None else width
+    merit = merits(table, cell)
+    ahead = merit - merit[base]
+    of_others = {
+        "difference": found.mean,
         "difference_low": low,
         "difference_high": high,
-        "p_baseline": p_baseline,
-        "better": (p_baseline < alpha) & (rank < rank[base]),
-        "worse": (p_baseline < alpha) & (rank > rank[base]),
+        "joint_low": np.maximum(found.mean - margin, -most),
+        "joint_high": np.minimum(found.mean + margin, most),
+        "p_baseline": p,
     }
+    row: dict[str, Any] = {name: np.insert(of, base, np.nan) for name, of in of_others.items()}
+    row["better"] = (row["p_baseline"] < alpha) & (ahead > 0)
+    row["worse"] = (row["p_baseline"] < alpha) & (ahead < 0)
+    return row

@@ -5,13 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import AT_ONCE, RunPairs, described, single_p_values
+from scorecube.analyses.differences import (
+    AT_ONCE,
+    PairDifferences,
+    RunPairs,
+    described,
+    pair_differences,
+)
 from scorecube.analyses.options import option_field
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Arrays, Totals
@@ -23,19 +30,21 @@ from scorecube.statistics.paired_tests import adjusted
 REFUSED_BINARY, FEW_BINARY = 5, 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted: a difference on all of so few
 is no rare event, and has an infinite t."""
-BYTES_OF_PAIR = 300
+BYTES_OF_PAIR = 360
 """Of all that a result holds, and that is made for it, of a pair of runs in a cell (measured)."""
 DIFFERENCES = """
     [metric gain run]
     mean | estimate | score | mean score of a run
     [metric gain pair]
     mean_difference | estimate | score | difference of means, first minus second run
-    t | statistic | 1 | t statistic, first run minus second; NaN for equal scores
-    difference | limits:mean_difference | score | 95 % limit of the difference
+    t | statistic | 1 | t without pseudo-topics, first run minus second; NaN without a spread
+    difference | limits:mean_difference | score | 95 % limit of the difference of the pair by itself
+    joint | limits:mean_difference | score | 95 % limit of the difference, of all pairs together
+    limits_reason | label/O | 1 | why the difference has no limits; empty where it has some
     effect_size | estimate | 1 | difference / residual standard deviation (Sakai 2014)
     d_z | estimate | 1 | difference / standard deviation of the pair's differences over topics
     [metric gain]
-    n_tested | count | pairs | pairs that have a p-value
+    n_tested | count | pairs | pairs of runs
     [metric gain{0} pair]
     p_value | p_value | 1 | p-value; with the bootstrap, achieved significance level
     p_value_holm | p_value | 1 | adjusted for the number of pairs (Holm 1979: family-wise error)
@@ -45,7 +54,7 @@ DIFFERENCES = """
     share = share of pairs | share | 1 .1% | discriminative power: share of pairs with p < alpha
     [metric gain pair]
     reached | count/i | trials | trials with a statistic at least as extreme as the observed one
-    p_single | p_value | 1 | p-value of the pair by itself, by Student's t, two-sided
+    p_single | p_value | 1 | p-value of the pair by itself, by Student's t, as its limits
     equivalence_p_value | p_value | 1 | p-value of a difference of the margin or more
     [metric gain alpha]
     estimated_difference | estimate | score .2f | largest difference at rank B alpha
@@ -86,14 +95,21 @@ class PairTest(Analysis):
     def n_units(self, table: Table) -> int:
         return len(self.pairs(table)[0]) if self.unit == "pairs" else super().n_units(table)
 
+    def differences(self, table: Table) -> PairDifferences:
+        """Return the differences of the pairs that are tested; made once."""
+        name = f"differences {self.baseline}"
+        make = partial(pair_differences, table, self.pairs(table))
+        found: PairDifferences = table.once(name, make)
+        return found
+
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
-        pairs = self.pairs(table)
-        values = described(table, pairs)
+        values = described(table, self.differences(table))
         values |= self.tested(table, totals, values)
         p = values["p_value"]
         significant = np.stack([(p < alpha).sum(axis=-1) for alpha in self.alphas], axis=-1)
         values |= {"significant": significant, "share": significant / p.shape[-1]}
-        labels = pair_labels(table.runs, pairs) | {names.ALPHA: np.array(self.alphas)}
+        labels = pair_labels(table.runs, self.pairs(table))
+        labels[names.ALPHA] = np.array(self.alphas)
         facts = {} if self.baseline is None else {"baseline": self.baseline}
         return table.dataset(self.variables, values, labels, facts)
 
@@ -111,9 +127,14 @@ class ResampledTest(PairTest):
     """Whether p-values are of all pairs together, and need no adjustment for their number."""
     plus_one: bool = option_field(
         True,
-        "p = (count + 1) / (B + 1), never 0; or, turned off, count / B, as in the papers.",
+        "p = (count + 1) / (B + 1), never 0; or, turned off, count / B and limits of Student's t "
+        "without pseudo-topics, as in the papers.",
         flag="--no-plus-one",
     )
+
+    def differences(self, table: Table) -> PairDifferences:
+        found = super().differences(table)
+        return found if self.plus_one else found.plain()
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:
         facts = {names.TEST: self.name, "plus_one": int(self.plus_one)}
@@ -125,7 +146,8 @@ class ResampledTest(PairTest):
         p = safe if self.plus_one else reached / trials
         tested = {"p_value": p, "reached": reached.astype(np.int32)}
         if self.joint:
-            return tested | {"p_single": single_p_values(values["t"], table.sizes.size - 1)}
+            return tested
+        del values["p_single"]
         return tested | adjusted(safe)
 
     def counts(self, table: Table, totals: Totals) -> Any:

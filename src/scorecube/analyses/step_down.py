@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.differences import single_p_values
 from scorecube.analyses.pairs import fewest_units, pairs_of
 from scorecube.analyses.protocol import Concat, Part, Sum
 from scorecube.analyses.table import Table
@@ -73,7 +73,8 @@ class Family:
 
     def adjusted_counts(self, reached: IntArray, trials: int) -> IntArray:
         """Return adjusted counts, int64 (pair,), of trials that reach the pairs of `ascending`."""
-        counts, (order, _) = np.full(len(self.first), trials, np.int64), self.ascending
+        counts = np.full(len(self.first), trials, np.int64)
+        order, _ = self.ascending
         counts[order] = np.maximum.accumulate(reached[: len(order)][::-1])[::-1]
         return counts
 
@@ -104,13 +105,18 @@ def observe(
     table: Table, cell: int, baseline: str | None = None, added: float | None = None
 ) -> Family:
     """Return the family of all pairs in a cell; or of those with one run, moderated as all are."""
-    (first, second), units = pairs_of(table.runs, baseline), table.units[cell]
+    from scipy.special import stdtr  # takes long to import
+
+    first, second = pairs_of(table.runs, baseline)
+    units = table.units[cell]
     difference, variance, n_varied = np.zeros((3, len(first)))
     for low in range(0, len(first), TILE):
         place = slice(low, low + TILE)
         for part in table.strata:
             z = units[first[place], part.units] - units[second[place], part.units]
-            n, total, squares = part.size(), z.sum(axis=1), (z * z).sum(axis=1)
+            n = part.size()
+            total = z.sum(axis=1)
+            squares = (z * z).sum(axis=1)
             # A difference of sums of at most n units is a tie.
             moved = np.where(np.abs(total) <= n, 0.0, total)
             difference[place] += part.weight / n * moved
@@ -122,7 +128,8 @@ def observe(
     if added is None:
         added = MODERATION * float(np.median(variance[varied])) if varied.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = single_p_values(difference / np.sqrt(variance), fewest_units(table) - 1)
+        t = np.abs(difference) / np.sqrt(variance)
+    alone = np.where(np.isnan(t), 1.0, 2 * stdtr(fewest_units(table) - 1, -t))  # NaN: equal scores
     return Family(first, second, difference, variance, varied, alone, added)
 
 
@@ -130,9 +137,23 @@ def drawn_counts(table: Table, start: int, stop: int) -> list[FloatArray]:
     """Return how often some trials draw each unit: float64 (unit, trial) of each collection."""
     counts = []
     for stratum, part in enumerate(table.strata):
-        key, n = table.key(names.Purpose.BOOTSTRAP_TOPICS, stratum), part.size()
-        counts.append(multiplicities(bootstrap_samples(key, n, start, stop), n)[0].T)
+        key = table.key(names.Purpose.BOOTSTRAP_TOPICS, stratum)
+        drawn = bootstrap_samples(key, part.size(), start, stop)
+        counts.append(multiplicities(drawn, part.size())[0].T)
     return counts
+
+
+class Drawn(NamedTuple):
+    """What some trials draw.
+
+    counts: float64 (unit, trial) of each collection: how often each unit is drawn.
+    by_trial: int32 (trial, unit): the same of all collections.
+    collections: Where collections begin, int (collection + 1,), and their weights (collection,).
+    """
+
+    counts: list[FloatArray]
+    by_trial: NDArray[np.int32]
+    collections: tuple[IntArray, FloatArray]
 
 
 def maxima_block(
@@ -149,31 +170,57 @@ def maxima_block(
     Returns reached: int64 (cell, pair), of a family behind that before it: see `adjusted_counts`.
     Returns largest, largest_t: float64 (cell, family, trial); (cell, trial), of means of runs.
     """
-    n_pairs = sum(len(family.first) for family in families[0])
-    reached = np.zeros((len(families), n_pairs), np.int64)
-    largest = np.zeros((len(families), len(families[0]), stop - start))
-    largest_t = np.empty((len(families), stop - start))
+    n_cells, n_pairs = len(families), sum(len(family.first) for family in families[0])
+    reached = np.zeros((n_cells, n_pairs), np.int64)
+    largest = np.zeros((n_cells, len(families[0]), stop - start))
+    largest_t = np.empty((n_cells, stop - start))
     starts = np.array([0, *(part.units.stop for part in table.strata)])
     collections = starts, np.array([part.weight for part in table.strata])
     for low in range(start, stop, TRIALS_AT_ONCE):
         counts = drawn_counts(table, low, min(low + TRIALS_AT_ONCE, stop))
         by_trial = np.ascontiguousarray(np.concatenate(counts).T, np.int32)
+        drawn = Drawn(counts, by_trial, collections)
         here = slice(low - start, low - start + len(by_trial))
-        parts = list(zip(table.strata, counts, strict=True))
-        for cell, units in enumerate(table.units):
-            sums, place = np.stack([units[:, part.units] @ drawn for part, drawn in parts]), 0
-            totals = np.stack([units[:, part.units].sum(axis=1) for part in table.strata])
-            for k, family in enumerate(families[cell]):
-                order, edges = family.ascending
-                runs = family.first[order], family.second[order]
-                observed = totals[:, runs[0]] - totals[:, runs[1]], edges
-                of_trials = largest[cell, k, here], reached[cell, place : place + len(order)]
-                added, place = family.added, place + len(family.first)
-                running_maxima(runs, units, sums, by_trial, observed, collections, added, of_trials)
+        for cell in range(n_cells):
+            sums = _sums_of(table, cell, drawn)
+            _add_maxima(
+                table, cell, families[cell], drawn, sums, reached[cell], largest[cell, :, here]
+            )
             if of_means is not None:
                 largest_t[cell, here] = of_means(table, cell, counts, sums)
     blocks: dict[str, Part] = {"reached": Sum(reached), "largest": Concat(largest)}
-    return blocks | ({} if of_means is None else {"largest_t": Concat(largest_t)})
+    return blocks if of_means is None else blocks | {"largest_t": Concat(largest_t)}
+
+
+def _sums_of(table: Table, cell: int, drawn: Drawn) -> FloatArray:
+    """Return the sums of runs over what is drawn, float64 (collection, run, trial)."""
+    units = table.units[cell]
+    parts = zip(table.strata, drawn.counts, strict=True)
+    return np.stack([units[:, part.units] @ counts for part, counts in parts])
+
+
+def _add_maxima(
+    table: Table,
+    cell: int,
+    families: list[Family],
+    drawn: Drawn,
+    sums: FloatArray,
+    reached: IntArray,
+    largest: FloatArray,
+) -> None:
+    """Add to `reached` (pair,) of a cell, and raise `largest` (family, trial), by some trials."""
+    units = table.units[cell]
+    totals = np.stack([units[:, part.units].sum(axis=1) for part in table.strata])
+    begin = 0
+    for family, of_trials in zip(families, largest, strict=True):
+        order, edges = family.ascending
+        runs = family.first[order], family.second[order]
+        observed = totals[:, runs[0]] - totals[:, runs[1]], edges
+        found = of_trials, reached[begin : begin + len(order)]
+        running_maxima(
+            runs, units, sums, drawn.by_trial, observed, drawn.collections, family.added, found
+        )
+        begin += len(family.first)
 
 
 def critical_value(largest: FloatArray, alpha: float) -> float:

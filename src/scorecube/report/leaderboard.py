@@ -24,7 +24,7 @@ BETTER, WORSE = "†", "‡"
 RUNS = Table(
     "metric gain run",
     "metric gain rank run team mean~ rank_low rank_high groups leads "
-    "difference~? p_baseline? mean_rank?",
+    "difference? joint_low? joint_high? difference_low? difference_high? p_baseline? mean_rank?",
     sort="rank",
     within=2,
     brief="metric=label rank run team mean=mean~ could_be_rank=rank_low,rank_high",

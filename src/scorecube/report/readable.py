@@ -12,7 +12,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.errors import BadName, option, visible
-from scorecube.report.tables import COLLECTION, trait
+from scorecube.report.tables import COLLECTION, LIMITS_AT, ONE_TRIAL, trait
 
 KEYS = (COLLECTION, names.METRIC, names.GAIN)
 ANY_GAIN, NONE, TO = "any", "-", "\N{EN DASH}"
@@ -87,8 +87,11 @@ def number_range(numbers: Collection[float], form: str = ",d") -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
-    """Return one value as text without control characters; "-" for a missing number."""
+def cell_text(value: Any, form: str = PLAIN, role: str = "", least_p: float = LEAST_P) -> str:
+    """Return one value as text without control characters; "-" for a missing number.
+
+    least_p: What a p-value of 0 is smaller than.
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NONE
     if not isinstance(value, float):
@@ -96,7 +99,7 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "") -> str:
     if form.endswith("%"):
         return format(value, form)
     if 0.0 <= value < LEAST_P and role == "p_value":
-        return f"<{LEAST_P:g}" if value else "0"
+        return f"<{LEAST_P if value else least_p:g}"
     text = format(value, form)
     if role == "condition" and float(text) != value:
         return f"{value:.4g}"
@@ -128,13 +131,14 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
         places = decimals_of(scale * (high - low))
         decimals |= dict.fromkeys((estimate, *ends), places)
     texts = {}
+    least_p = float(frame.attrs.get(ONE_TRIAL, LEAST_P))
     for name in map(str, frame.columns):
         form, role = forms.get(name, PLAIN), roles.get(name, "")
         numbers = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
         if digits is not None and role not in ("condition", "p_value") and ".0f" not in form:
             numbers = repeat(digits)
         texts[name] = [
-            cell_text(value, *((form, role) if n == UNKNOWN else (f"z.{n}{form[-1]}", "")))
+            cell_text(value, *((form, role, least_p) if n == UNKNOWN else (f"z.{n}{form[-1]}", "")))
             for value, n in zip(frame[name].tolist(), numbers, strict=False)
         ]
     return texts
@@ -189,11 +193,25 @@ def readable(
         if len(ends) == 1:
             columns[heading] = [low if low == high else f"{low}{to}{high}" for low, high in rows]
         else:
-            columns[heading] = [_beside(*cells, to=to) for cells in rows]
+            printed = _limits_are_printed(frame, ends)
+            columns[heading] = [
+                _beside(*(cells if shown else cells[:1]), to=to)
+                for cells, shown in zip(rows, printed, strict=True)
+            ]
         values = frame[first].dropna().tolist()
         if any(isinstance(v, int | float | Marked) and not isinstance(v, bool) for v in values):
             numeric.add(heading)
     return Cells(columns, frozenset(numeric))
+
+
+def _limits_are_printed(frame: pd.DataFrame, ends: Sequence[str]) -> list[bool]:
+    """Return whether limits stand beside the estimate in each row, see `Table.limits_at`."""
+    rule = frame.attrs.get(LIMITS_AT, {}).get(ends[0]) if ends else None
+    if rule is None:
+        return [True] * len(frame)
+    column, value = rule
+    shown: list[bool] = (frame[column] == value).tolist() if column in frame else []
+    return shown or [False] * len(frame)
 
 
 def layout_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ LIMITS = ("", "_low", "_high")
 """Ends of the names of an estimate and its limits."""
 AS_PRINTED = "as_printed"
 """Attribute of the table of a paper, all of which is shown: columns that captions may say."""
+ONE_TRIAL = "one_trial"
+"""Attribute of a table with p-values that are shares of trials, perhaps 0: one trial's share."""
+LIMITS_AT = "limits_at"
+"""Attribute of a table: see `Table.limits_at`."""
 TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
@@ -48,6 +52,8 @@ class Table:
     make: Makes the table instead, where rows are not positions along dims.
     brief: Columns that a terminal shows, as a name, a heading with ``_`` for spaces and a name,
         ``~`` for limits, or two names for a range, as in ``rank=rank_low,rank_high``.
+    limits_at: By lower limits, a column and the value of it in rows whose limits are printed beside
+        the estimate; csv and json have them in all rows.
     at: Rows that a terminal shows: largest value of a column if infinite, else this value.
     legend: Says in captions what the table means, given the attributes of a result.
 
@@ -69,6 +75,7 @@ class Table:
     variables: Sequence[Variable] = ()
     make: Callable[[xr.Dataset], pd.DataFrame] | None = None
     brief: str = ""
+    limits_at: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     at: Mapping[str, Any] | None = None
     legend: Callable[[Mapping[str, Any]], str] | None = None
 
@@ -86,7 +93,10 @@ class Table:
         declared = registry.variables(str(source.attrs.get("analysis", "")))
         known = {each.name: each for each in (*COORDINATES, *self.variables, *declared)}
         frame.attrs.update(traits_of(sources, known))
+        frame.attrs[LIMITS_AT] = self.limits_at
         words = {name: names.word(source.attrs, name) for name in names.USUAL_WORDS}
+        if not source.attrs.get("plus_one", 1):
+            frame.attrs[ONE_TRIAL] = 1 / int(source.attrs["trials"])
         frame.attrs["heading"] |= {name: word for name, word in words.items() if name != word}
         return frame
 

@@ -22,6 +22,8 @@ MOST_TOPICS = 1_400
 """Topics, or other units, whose second moments are exact: 1,400 * 2,520,000**2 < 2**53."""
 EQUAL = 1e-9
 """Share of the range within which two scores are equal."""
+EQUAL_SIZE = 1e-12
+"""Share of the size of scores within which two are equal, where the range is unknown."""
 ROUNDING = 2.0**-40
 """Relative difference of the same score, computed in two ways."""
 LEAST_SPREAD = 100
@@ -59,6 +61,16 @@ def tightest_range(scores: FloatArray) -> Range:
     # Dividing by a power of ten above 1 rounds once; multiplying by 0.1 would round twice.
     low, high = math.floor(least / step), math.ceil(most / step)
     return (low * step, high * step) if power >= 0 else (low / 10.0**-power, high / 10.0**-power)
+
+
+def least_difference(scores: FloatArray, width: float | None) -> float:
+    """Return the difference up to which two scores, or two means of them, are equal.
+
+    width: Of the range of the scores; None if unknown.
+    """
+    if width is not None:
+        return EQUAL * width
+    return EQUAL_SIZE * float(np.nanmax(np.abs(scores), initial=0.0))
 
 
 def check_range(scores: FloatArray, low: float, high: float) -> None:

@@ -25,6 +25,10 @@ hide that all depends on a few: limits of a run with AP below .001 on most topic
 samples, in .70 with a share of 1e-9."""
 
 
+LEAST_P = float(np.finfo(float).tiny)
+"""Of p-values, which are never 0."""
+
+
 class Sample(NamedTuple):
     """Units of one collection: its weight, sums of scores (..., unit), topics of each (unit,).
 
@@ -99,9 +103,16 @@ def n_differing(scores: FloatArray, apart: float) -> Any:
     return counts
 
 
-def few_differ(samples: Sequence[Sample], width: float) -> Any:
-    """Return whether fewer than 8 units differ from most of their collection, (...)."""
-    return sum(n_differing(sums / sizes, ALIKE * width) for _, sums, sizes, _ in samples) < FEW
+def few_differ(samples: Sequence[Sample], width: float | None, least: float = 0.0) -> Any:
+    """Return whether fewer than 8 units differ from most of their collection, (...).
+
+    There pseudo-units stand for what was not seen; without a range there are no limits.
+
+    width: Of the range of scores; None if unknown.
+    least: Difference up to which scores are equal, where the range is unknown.
+    """
+    apart = least if width is None else ALIKE * width
+    return sum(n_differing(of.sums / of.sizes, apart) for of in samples) < FEW
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # where all scores are equal
@@ -135,31 +146,65 @@ def mean_limits(
 
 
 def guarded_estimate(
-    samples: Sequence[Sample], width: float | None, *, binary: bool, plain: Estimate | None = None
+    samples: Sequence[Sample],
+    width: float | None,
+    *,
+    binary: bool,
+    least: float = 0.0,
+    plain: Estimate | None = None,
 ) -> Estimate:
     """Return the means of differences, with pseudo-units at both ends where needed, (...).
 
     They stand at plus and minus the width of the range, if known, where fewer than 8 units have
     another difference than most, and for scores of 0 and 1 always: without them a gate passes a
-    model that lost exactly the margin in up to 60 % of trials with few differing items.
+    model that lost exactly the margin in up to 60 % of trials with few differing items. Where the
+    range is unknown and few units differ, the error is NaN: there are no limits.
 
+    width, least: As of `few_differ`.
     plain: `estimate` of the samples, if it is known.
     """
     plain = plain or estimate(samples)
-    few = binary | (False if width is None else few_differ(samples, width))
-    if width is None or not np.any(few):
+    few = few_differ(samples, width, least)
+    if width is None:
+        return plain._replace(error=np.where(few, np.nan, plain.error)[()])
+    guarded = few | binary
+    if not np.any(guarded):
         return plain
-    padded = estimate([of._replace(sums=of.sums[few]) for of in samples], (-width, width))
-    guarded = [np.array(np.broadcast_to(of, np.shape(few))) for of in plain]
-    for of, of_few in zip(guarded, padded, strict=True):
-        of[few] = of_few
-    return Estimate(*guarded)
+    padded = estimate([of._replace(sums=of.sums[guarded]) for of in samples], (-width, width))
+    whole = Estimate(*(np.array(np.broadcast_to(of, np.shape(guarded))) for of in plain))
+    for of, of_guarded in zip(whole, padded, strict=True):
+        of[guarded] = of_guarded
+    return whole
 
 
-def difference_limits(found: Estimate, width: float | None, confidence: float) -> tuple[Any, Any]:
+def difference_limits(
+    found: Estimate, width: float | FloatArray | None, confidence: float
+) -> tuple[Any, Any]:
     """Return limits of differences of means: t, clipped to the width of the range, if known."""
-    margin, most = found.t(confidence) * found.error, np.inf if width is None else width
+    margin = found.t(confidence) * found.error
+    most = np.inf if width is None else width
     return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
+
+
+def two_sided_p(found: Estimate) -> Any:
+    """Return p-values of means of 0, (...): below .05 where the 95 % limits do not hold 0.
+
+    They are never 0, and NaN where there are no limits.
+    """
+    return np.maximum(2 * _beyond(found, np.abs(found.mean)), LEAST_P)
+
+
+def one_sided_p(found: Estimate, least: Any) -> Any:
+    """Return p-values of means of at least `least`, (...), against smaller ones; never 0."""
+    return np.maximum(_beyond(found, least - found.mean), LEAST_P)
+
+
+def _beyond(found: Estimate, distance: Any) -> Any:
+    """Return the probability that Student's t is larger than distances over the errors, (...)."""
+    from scipy.special import stdtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return stdtr(found.freedom, -distance / found.error)
 
 
 def corrected_mean(

@@ -84,5 +84,12 @@ def holm(p: Array) -> Array:
 
 
 def adjusted(p: Array) -> dict[str, Array]:
-    """Return p-values (..., test) adjusted for their number, by names of variables."""
-    return {"p_value_holm": holm(p), "p_value_bh": scipy.stats.false_discovery_control(p, axis=-1)}
+    """Return p-values (..., test) adjusted for their number, by names of variables.
+
+    A test without a p-value counts as one that finds nothing, and has no adjusted one.
+    """
+    missing = np.isnan(p)
+    known = np.where(missing, 1.0, p)
+    of_rate = scipy.stats.false_discovery_control(known, axis=-1)
+    found = {"p_value_holm": holm(known), "p_value_bh": of_rate}
+    return {name: np.where(missing, np.nan, of) for name, of in found.items()}

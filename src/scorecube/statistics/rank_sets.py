@@ -8,6 +8,9 @@ Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with a
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
 
 
 def rank_limits(first: Any, second: Any, ahead: Any, n: int) -> tuple[Any, Any]:
@@ -19,6 +22,22 @@ def rank_limits(first: Any, second: Any, ahead: Any, n: int) -> tuple[Any, Any]:
     better, worse = np.where(ahead > 0, (first, second), (second, first))
     low, high = 1 + np.bincount(worse, minlength=n), n - np.bincount(better, minlength=n)
     return low.astype(np.int32), high.astype(np.int32)
+
+
+def with_equals(values: FloatArray, least: float) -> FloatArray:
+    """Return values (value,) of which those that differ by no more than `least` are one number.
+
+    Sorted, each group of equals has its first and is compared with it, so that a chain of close
+    values is no group.
+    """
+    order = np.argsort(values, kind="stable")
+    equal = np.array(values, float)
+    first = -np.inf
+    for place in order.tolist():
+        if equal[place] - first > least:
+            first = equal[place]
+        equal[place] = first
+    return equal
 
 
 def competition_ranks(values: Any) -> Any:

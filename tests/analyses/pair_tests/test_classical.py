@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.stats import binomtest, ttest_ind, ttest_rel, wilcoxon
+from scipy.stats import binomtest, ttest_ind, wilcoxon
 
 import scorecube as sc
 from scorecube.statistics.paired_tests import signed_rank_p_values
@@ -19,9 +19,28 @@ from tests.oracles.paired_tests import critical_t, t_tail
 
 Matrix = np.ndarray[Any, Any]
 ALL: Any = ("t", "wilcoxon", "sign")
+WIDE = 3.0
+"""Width of the range of `cube_of`."""
 
 
-def expected(scores: Matrix) -> Matrix:
+def of_t(z: Any, width: float, binary: bool = False) -> tuple[float, float, float]:
+    """Return p and 95 % limits of Student's t, with two more differences at the ends where few differ, or of 0 and 1."""
+    z = [round(value, 12) for value in z]
+    n = len(z)
+    few = n - max(sum(a <= b <= a + 0.001 * width for b in z) for a in z) < 8
+    if width == math.inf:
+        few = n - max(Counter(z).values()) < 8
+        if few:
+            return math.nan, math.nan, math.nan
+    padded = [*z, -width, width] if few or binary else z
+    m, mean = len(padded), math.fsum(padded) / len(padded)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in padded) / (m - 1) / m)
+    half = critical_t(0.025, n - 1) * error
+    p = 2 * t_tail(abs(mean) / error, n - 1)
+    return p, max(mean - half, -width), min(mean + half, width)
+
+
+def expected(scores: Matrix, levels: int) -> Matrix:
     """Return p-values (test, pair) of whole-number scores (run, topic), one call a pair."""
     rows = []
     for i, j in combinations(range(len(scores)), 2):
@@ -30,7 +49,7 @@ def expected(scores: Matrix) -> Matrix:
             rows.append([1.0, 1.0, 1.0])
             continue
         ahead, apart = int((x > y).sum()), int((x != y).sum())
-        t = 0.0 if np.ptp(x - y) == 0 else ttest_rel(x, y).pvalue
+        t, *_ = of_t(((x - y) / levels).tolist(), WIDE)
         rows.append([t, wilcoxon(x, y).pvalue, binomtest(ahead, apart).pvalue])
     return np.transpose(rows)
 
@@ -51,7 +70,7 @@ def test_random_scores_with_ties_and_zero_differences(n_topics: int, levels: int
     result = sc.analyse(cube_of(whole / levels), sc.Paired(tests=ALL), workers=1)
     assert result["test"].values.tolist() == list(ALL)
     found = result["p_value"].values[0, 0]
-    np.testing.assert_allclose(found, expected(whole.astype(float)), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found, expected(whole.astype(float), levels), rtol=1e-6, atol=1e-8)
 
 
 def test_ties_are_ties_whatever_a_third_run_has() -> None:
@@ -83,13 +102,75 @@ def test_unpaired_tests_are_welchs() -> None:
         assert p[k] == ttest_ind(scores[i], scores[j], equal_var=False).pvalue
 
 
-def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
+def test_a_constant_difference_is_never_certain() -> None:
     row = np.array([0.1, 0.2, 0.7, 0.4, 0.3, 0.6])
-    cube = cube_of(np.stack([row, row + 0.1, row]))
-    result = sc.analyse(cube, sc.Paired(tests=("t", "sign")), workers=1)
+    scores = np.stack([row, row + 0.1, row])
+    result = sc.analyse(cube_of(scores), sc.Paired(tests=("t", "sign")), workers=1)
+    apart, *_ = of_t([0.1] * 6, WIDE)
     p = result["p_value"].values[0, 0]
-    np.testing.assert_allclose(p, [[0.0, 1.0, 0.0], [2 / 64, 1.0, 2 / 64]])
-    assert result["significant"].values[0, 0].tolist() == [[2, 2], [2, 0]]
+    np.testing.assert_allclose(p, [[apart, 1.0, apart], [2 / 64, 1.0, 2 / 64]])
+    for name in ("t", "d_z"):  # without a spread
+        assert result[name].isnull().all()
+    # A thousand items: t is 10,000, and its p-value smaller than any number.
+    many = np.random.default_rng(1).normal(0.3, 0.01, (2, 2000)) + np.array([[0.0], [0.5]])
+    assert 0 < sc.analyse(cube_of(many), sc.Paired())["p_value"].item() < 1e-300
+
+
+def test_effect_sizes_without_residual_variance_are_missing() -> None:
+    row = np.random.default_rng(1).random(20)
+    result = sc.analyse(cube_of(np.stack([row, row + 0.1]), ends=(0.0, 2.0)), sc.Paired())
+    frame = sc.table(result, "pairs").iloc[0]
+    assert np.isnan([frame["effect_size"], frame["d_z"], frame["t"]]).all()
+    assert frame["difference_low"] < 0 < frame["difference_high"]
+    assert 0.05 < frame["p_value"] < 1
+
+
+def test_without_a_range_few_differing_topics_have_neither_p_nor_limits() -> None:
+    """Also equal scores; other pairs are as without them, and are adjusted for the number of all."""
+    chance = np.random.default_rng(1)
+    base = chance.normal(size=30)
+    few = base + 0.3 * (np.arange(30) < 7)
+    many = base + chance.normal(0.8, 1, 30)
+    cube = cube_of(np.stack([base, base.copy(), few, many]), "my score", ())
+    result = sc.analyse(cube, sc.Paired(tests=("t", "sign")))
+    frame = sc.table(result, "pairs").query("test == 't'")
+    missing = [True, True, False, True, False, False]
+    for name in ("p_value", "p_value_holm", "difference_low", "difference_high"):
+        assert frame[name].isnull().tolist() == missing
+    assert frame["limits_reason"].tolist() == ["too few topics differ" if of else "" for of in missing]  # fmt: skip
+    p = np.sort(frame["p_value"].dropna())
+    assert np.sort(frame["p_value_holm"].dropna())[0] == pytest.approx(6 * p[0])
+    assert sc.table(result, "pairs").query("test == 'sign'")["p_value"].notna().all()
+
+
+def pairs_of_scores(kind: str, n: int) -> Matrix:
+    """Return 40 pairs of runs, (run, topic): 0/1 near the ceiling, or P@10."""
+    chance = np.random.default_rng((n, kind == "0/1"))
+    share = chance.choice([0.5, 0.8, 0.9, 0.97, 0.99], (20, 1))
+    gain = chance.choice([-0.2, -0.05, 0.0, 0.05], (20, 1))
+    ability = np.concatenate([share, np.clip(share + gain, 0, 1)])
+    if kind == "0/1":
+        return (chance.random((40, n)) < ability).astype(float)
+    return chance.binomial(10, ability, (40, n)) / 10
+
+
+@pytest.mark.parametrize("n_topics", [10, 25, 50, 200])
+@pytest.mark.parametrize("kind", ["0/1", "P@10"])
+def test_p_and_limits_never_contradict(kind: str, n_topics: int) -> None:
+    scores = pairs_of_scores(kind, n_topics)
+    result = sc.analyse(cube_of(scores, ends=(0.0, 1.0)), sc.Paired()).isel(metric=0, gain=0)
+    p = result["p_value"].values[0]
+    outside = (result["difference_low"] > 0) | (result["difference_high"] < 0)
+    assert (outside.values == (p < 0.05)).all()
+    assert 0 < p.min() < 0.05 < p.max() <= 1
+    assert (result["difference_high"] - result["difference_low"]).values.min() > 0
+    for k in range(0, len(p), 41):
+        first, second = (int(str(result[name].values[k])[1:]) for name in ("run_a", "run_b"))
+        z = scores[first] - scores[second]
+        expected_p, low, high = of_t(z.tolist(), 1.0, kind == "0/1")
+        assert p[k] == pytest.approx(expected_p, abs=1e-9)
+        limits = result["difference_low"].values[k], result["difference_high"].values[k]
+        assert limits == pytest.approx((low, high), abs=1e-9)
 
 
 # Equivalence
@@ -98,24 +179,19 @@ def test_a_constant_difference_is_certain_and_equal_runs_are_alike() -> None:
 def oracle(x: list[float], y: list[float], margin: float, alpha: float, width: float) -> Any:
     """Return the verdict, its p-value, and the 95 % interval (Schuirmann 1987), with two more differences at the ends where few differ."""
     z = [round(a - b, 12) for a, b in zip(x, y, strict=True)]
-    n, mean_of_z = len(z), math.fsum(z) / len(z)
+    unequal, low, high = of_t(z, width)
+    if math.isnan(unequal):
+        return "inconclusive", math.nan, math.nan, math.nan
+    n = len(z)
     few = n - max(Counter(z).values()) < 8
     padded = [*z, -width, width] if width < math.inf and few else z
     m, mean = len(padded), math.fsum(padded) / len(padded)
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in padded) / (m - 1) / m)
-    own = math.sqrt(math.fsum((value - mean_of_z) ** 2 for value in z) / (n - 1) / n)
-    if error == 0:
-        p = float(abs(mean) >= margin)
-    else:
-        above = t_tail((mean + margin) / error, n - 1)  # H0: the difference is -margin or less
-        below = t_tail((margin - mean) / error, n - 1)  # H0: it is margin or more
-        p = max(above, below)
-    unequal = 2 * t_tail(abs(mean_of_z) / own, n - 1) if own else float(mean_of_z == 0)
+    above = t_tail((mean + margin) / error, n - 1)  # H0: the difference is -margin or less
+    below = t_tail((margin - mean) / error, n - 1)  # H0: it is margin or more
+    p = max(above, below)
     verdict = "equivalent" if p < alpha else "different" if unequal < alpha else "inconclusive"
-    low, high = (mean + sign * critical_t(0.025, n - 1) * error for sign in (-1, 1))
-    if error == mean == 0:
-        low = high = math.nan
-    return verdict, p, max(low, -width), min(high, width)
+    return verdict, p, low, high
 
 
 def scores_of_runs() -> Matrix:
@@ -138,7 +214,7 @@ def test_verdicts_are_those_of_the_oracle(baseline: str | None, metric: str, wid
         x, y = (scores[int(str(run)[1:])].tolist() for run in (row.run_a, row.run_b))
         verdict, p, low, high = oracle(x, y, margin, 0.1, width)
         assert row.verdict == verdict
-        assert row.p_equivalence == pytest.approx(p, abs=1e-9)
+        assert row.p_equivalence == pytest.approx(p, abs=1e-9, nan_ok=True)
         limits = row.difference_low, row.difference_high
         assert limits == pytest.approx((low, high), abs=1e-9, nan_ok=True)
     found = set(table["verdict"])

@@ -131,7 +131,7 @@ def test_limits_of_tukey_are_the_range_that_5_percent_of_the_trials_reach() -> N
     margin = sorted(ranges)[-5]  # 0.05 of 90, rounded up
     for end, sign in (("low", -1), ("high", 1)):
         expected = result["mean_difference"] + sign * margin
-        np.testing.assert_allclose(result[f"difference_{end}"], expected, atol=1e-6)
+        np.testing.assert_allclose(result[f"joint_{end}"], expected, atol=1e-6)
 
 
 def test_differences_within_rounding_are_no_difference() -> None:

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.json_rows import at, parse_json
 from tests.ingest.test_logs import put, read
@@ -96,3 +98,60 @@ def test_lines_keep_their_numbers() -> None:
 )  # fmt: skip
 def test_at(name: str, expected: object) -> None:
     assert at({"a": {"b": 1}, "l": [{"x": 2}], "d.e": {"f": 3}}, name) == expected
+
+
+FRAME = [{"query_id": "q1", "measure": "AP", "value": 0.5}, {"query_id": "q2", "measure": "nDCG@10", "value": 0.25}]  # fmt: skip
+ORIENTATIONS = ("records", "columns", "split", "table")
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
+def test_frames_that_pandas_wrote_as_json(tmp_path: Path, orientation: Any) -> None:
+    path = tmp_path / "me.json"
+    pd.DataFrame(FRAME).assign(name="a").to_json(path, orient=orientation)
+    assert read(path)[0] == {"AP a q1": 0.5, "nDCG@10 a q2": 0.25}
+
+
+def test_frames_of_measures_by_run() -> None:
+    # Columns of ir_measures; or measures on an axis, which are neither runs nor topics.
+    long = pd.DataFrame(FRAME)
+    wide = long.pivot(index="query_id", columns="measure", values="value")
+    expected = sc.cube_from_scores({"a": {"q1": {"AP": 0.5}, "q2": {"nDCG@10": 0.25}}})["score"]
+    for frame in (long, wide, wide.T, wide.rename(columns={"AP": "map", "nDCG@10": "ndcg_cut_10"})):
+        found = sc.cube_from_scores({"a": frame})["score"]
+        assert found.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"AP": 0.5, "nDCG@10": 0.2}, "means have no topics"),
+        ({"metrics": ["map"], "model_names": ["a"], "a": {"scores": {"map": 0.5}}}, "means have no topics"),
+        ({"q1": {"d1": 0.5, "d2": 0.2}}, "evaluate"),
+    ],
+)  # fmt: skip
+def test_json_of_means_and_runs_is_refused(tmp_path: Path, content: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        read(put(tmp_path / "a.json", content))
+
+
+def test_scores_of_one_run_by_metric(tmp_path: Path) -> None:
+    path = put(tmp_path / "me.json", {"map": {"q1": 0.5, "q2": 1}, "P_5": {"q1": 0.2}})
+    assert read(path)[0] == {"AP me q1": 0.5, "AP me q2": 1.0, "P@5 me q1": 0.2}
+
+
+def test_netcdf_and_zarr(tmp_path: Path) -> None:
+    cube = sc.cube_from_scores({"AP": {"a": {"q1": 0.5, "q2": 0.25}, "b": {"q1": 1.0, "q2": 0.0}}})
+    expected = {"AP a q1": 0.5, "AP a q2": 0.25, "AP b q1": 1.0, "AP b q2": 0.0}
+    plain = cube[["score"]].reset_coords(drop=True).drop_attrs()
+    turned = plain.transpose("topic", "gain", "run", "metric").isel(run=[1, 0])
+    plain.to_netcdf(tmp_path / "a.nc", engine="scipy")
+    turned["score"].squeeze("gain", drop=True).to_netcdf(tmp_path / "b.nc", engine="scipy")
+    plain.to_zarr(tmp_path / "c.zarr", consolidated=False)
+    for name in ("a.nc", "b.nc", "c.zarr"):
+        assert read(tmp_path / name)[0] == expected
+    (tmp_path / "d.nc").write_bytes((tmp_path / "a.nc").read_bytes()[:90])
+    with pytest.raises(BadInput, match=r"d\.nc: xarray cannot read the netcdf"):
+        read(tmp_path / "d.nc")
+    (tmp_path / "c.zarr" / "zarr.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"c\.zarr: xarray cannot read the zarr"):
+        read(tmp_path / "c.zarr")

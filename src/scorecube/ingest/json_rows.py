@@ -78,12 +78,38 @@ def _loaded(part: str, number: int, path: PathLike | None) -> Any:
 
 
 def objects_of(text: str, path: PathLike | None) -> list[Record]:
-    """Return the objects of a text with their lines (BadInput for other values)."""
+    """Return the objects of a text with their lines (BadInput for other values).
+
+    A data frame that pandas wrote gives its rows, in any of its orientations.
+    """
     records = parse_json(text, path)
+    if len(records) == 1 and (rows := _rows_of_pandas(records[0][1])):
+        return list(enumerate(rows, 1))
     for line, row in records:
         if not isinstance(row, dict):
             raise BadInput(f"an object is expected; found {kind_of(row)}", path, line)
     return records
+
+
+def _rows_of_pandas(whole: object) -> list[dict[str, Any]]:
+    """Return the rows of a frame as `DataFrame.to_json` writes it; none of another object."""
+    if not isinstance(whole, dict):
+        return []
+    if whole.keys() == {"columns", "index", "data"} and isinstance(whole["data"], list):
+        names = whole["columns"]
+        rows = whole["data"]
+        if isinstance(names, list) and all(isinstance(row, list) for row in rows):
+            return [dict(zip(map(str, names), row, strict=False)) for row in rows]
+    if whole.keys() == {"schema", "data"}:
+        return objects_in(whole["data"])
+    columns = list(whole.values())
+    if not columns or not all(isinstance(column, dict) and column for column in columns):
+        return []
+    labels = list(columns[0])
+    is_counted = labels == list(map(str, range(len(labels))))
+    if not is_counted or any(list(column) != labels for column in columns):
+        return []
+    return [{name: column[label] for name, column in whole.items()} for label in labels]
 
 
 def at(value: object, name: str) -> Any:

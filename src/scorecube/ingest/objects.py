@@ -61,8 +61,7 @@ def read_objects(
         raise no_table(chosen, kind_of(scores))
     values = list(scores.values()) if isinstance(scores, Mapping) else []
     if values and all(isinstance(value, pd.DataFrame) for value in values):
-        frames = [_of_matrix(_label(name), frame) for name, frame in scores.items()]
-        return Part(pd.concat(frames, ignore_index=True), None)
+        return _of_frames(scores, metric)
     if values and all(hasattr(value, "scores") for value in values):  # of ranx
         scores = {run: value.scores for run, value in scores.items()}
         values = list(scores.values())
@@ -73,6 +72,42 @@ def read_objects(
     ):
         return _scores_of_records(scores)
     raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
+
+
+def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
+    """Return the scores of frames: a matrix for each metric, or those of a run for each run."""
+    values = list(frames.values())
+    if all(map(_has_topics_and_metrics, values)):
+        named = [frame.assign(run=str(run)) for run, frame in frames.items()]
+        return read_long(table_of_frame(pd.concat(named, ignore_index=True)), None, metric)
+    if all(_is_by_metric(frame.columns) for frame in values):
+        return _of_runs(frames, metric)
+    if all(_is_by_metric(frame.index) for frame in values):
+        return _of_runs({run: frame.T for run, frame in frames.items()}, metric)
+    matrices = [_of_matrix(_label(name), frame) for name, frame in frames.items()]
+    return Part(pd.concat(matrices, ignore_index=True), None)
+
+
+def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
+    """Return whether a frame has a column of topics and one of metrics, as of ir_measures."""
+    words = {header_word(str(name)) for name in frame.columns}
+    return bool(words & ROLES["topic"] and words & ROLES["metric"]) and not words & RUNS
+
+
+def _is_by_metric(labels: pd.Index[Any]) -> bool:
+    """Return whether labels are known measures, which are neither runs nor topics."""
+    return len(labels) > 0 and all(measures.is_measure(_label(label)) for label in labels)
+
+
+def _of_runs(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
+    """Return the scores of frames of topics x metrics by run."""
+    parts = []
+    for run, frame in frames.items():
+        table = frame.set_axis(list(map(_label, frame.columns)), axis=1)
+        scores = matrix_scores("", table, names.TOPIC, names.METRIC)
+        parts.append(scores.assign(run=_label(run)))
+    whole = pd.concat(parts, ignore_index=True)
+    return only_measures(whole, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
 
 
 def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -97,7 +132,8 @@ def scores_of_nested(
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
-                raise BadInput(f"{problem}; expected {FORMS}; means have no topics", path)
+                way = "of one run {'NAME': scores}; means have no topics"
+                raise BadInput(f"{problem}; expected {FORMS}; {way}", path)
             above = _label(first), _label(second)
             rows += [(*above, _label(third), value) for third, value in values.items()]
     levels = [{row[k] for row in rows} for k in range(3)]
@@ -120,24 +156,30 @@ def scores_of_file(file: File) -> Part:
     Raises BadInput: Dictionaries of measures that may be means of systems, unless the run is
     chosen.
     """
-    inner = [value for part in file.nested.values() for value in part.values()]
-    if any(isinstance(value, dict) for value in inner):
+    parts = list(file.nested.values())
+    if any(isinstance(value, dict) for part in parts for value in part.values()):
         return scores_of_nested(file.nested, file.asked.metric, file.path)
-    if not _are_topics(list(file.nested)) and file.asked.chosen.get("run") != FILE:
+    inner = list(dict.fromkeys(name for part in parts for name in part))
+    by_metric = [any(map(measures.is_measure, names)) for names in (file.nested, inner)]
+    if not any(by_metric):
+        text = "names on two levels, of which none is a known measure"
+        way = "a run (topic, document, score) is scored by evaluate"
+        raise BadInput(f"{text}; {way}", file.path)
+    others = inner if by_metric[0] else list(file.nested)
+    if not _are_topics(others) and file.asked.chosen.get("run") != FILE:
+        shown = ", ".join(others)[:80]
         topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
-        text = (
-            f"{', '.join(file.nested)[:80]}: systems with means, which have no topics, or {topics}"
-        )
+        text = f"{shown}: systems with means, which have no topics, or {topics}"
         raise BadInput(text, file.path, option="run_column")
     runs = {name_in(file.path, r"\.[^.]*$"): file.nested}
     return scores_of_nested(runs, file.asked.metric, file.path)
 
 
 def _are_topics(names: Sequence[str]) -> bool:
-    """Return whether names are ids of topics: all alike but for their numbers."""
+    """Return whether names are ids of topics: several, all alike but for their numbers."""
     shapes = {re.sub(r"\d+", "0", name) for name in names}
     words = {header_word(re.sub(r"\d+", "", name)) for name in names}
-    return len(shapes) == 1 and "0" in next(iter(shapes)) and not words & RUNS
+    return len(names) > 1 and len(shapes) == 1 and "0" in next(iter(shapes)) and not words & RUNS
 
 
 def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
@@ -185,7 +227,8 @@ def cube_from_scores(
         with query_id, measure and value, as of ``iter_calc`` of ir_measures. One data frame with a
         row for each score, or for those of a run on a topic. A DataArray or a Dataset with the dims
         run, topic and perhaps metric. An array of runs x topics for each metric, or for one, with
-        `runs` and `topics`. Measures of other tools get the names of this package where they mean
+        `runs` and `topics`. Run -> data frame with a row a score and columns query_id, measure and
+        value, of ir_measures. Measures of other tools get the names of this package where they mean
         the same; counts are left out.
     runs, topics
         Labels of the rows and columns of arrays.

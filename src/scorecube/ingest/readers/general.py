@@ -55,7 +55,7 @@ def read_table(file: File) -> Part:
 def _is_headerless(file: File) -> bool:
     from scorecube.ingest.tabular import is_headerless
 
-    return is_headerless(file.rows)
+    return bool(file.rows) and any(file.rows[0]) and is_headerless(file.rows)
 
 
 @reader(

@@ -22,7 +22,8 @@ def _is_of_evals(file: File) -> bool:
 @reader("openai_evals", "log of OpenAI evals (JSON lines), one file a run", _is_of_evals)
 def read_openai_evals(file: File) -> Iterator[Row]:
     """Yield the scores in events ``match`` and ``metrics``; the completion function is the run."""
-    spec = file.first["spec"]
+    found = file.first.get("spec")
+    spec = found if isinstance(found, Mapping) else {}
     functions = spec.get("completion_fns")
     named = functions if isinstance(functions, list) and functions else [spec.get("model_name")]
     run = "+".join(map(str, named))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.json_rows import at
 from scorecube.ingest.measure_names import from_ir_measures
 
 BLOCK = re.compile(r"measure\s*\{([^}]*)\}")
@@ -31,8 +32,10 @@ def _is_rank_eval(file: File) -> bool:
 def read_rank_eval(file: File) -> Iterator[Row]:
     """Yield the scores of queries; the file is the run."""
     run = name_in(file.path, r"\.json$")
-    for number, (topic, part) in enumerate(file.first["details"].items(), 1):
-        yield Row(number, run, topic, part["metric_score"], "metric_score")
+    found = file.first.get("details")
+    details = found if isinstance(found, Mapping) else {}
+    for number, (topic, part) in enumerate(details.items(), 1):
+        yield Row(number, run, topic, at(part, "metric_score"), "metric_score")
 
 
 def _blocks(file: File) -> list[tuple[int, dict[str, str]]]:

@@ -27,7 +27,7 @@ def read_xarray(file: File) -> Part:
 
     try:
         if file.kind == ZARR:
-            loaded = xr.open_zarr(file.path, consolidated=None).load()
+            loaded = xr.open_zarr(file.path, consolidated=False).load()
         else:
             loaded = xr.load_dataset(file.path)
     except Exception as error:  # of many types, of many libraries

@@ -1,0 +1,28 @@
+"""Files of means, which have no topics: of ranx, and measures beside numbers."""
+
+from __future__ import annotations
+
+from scorecube.ingest.formats import File, summary
+
+
+def _is_report(file: File) -> bool:
+    return {"metrics", "model_names"} <= file.names
+
+
+def _is_of_one_system(file: File) -> bool:
+    from scorecube.ingest.measure_names import is_measure
+
+    is_flat = all(isinstance(value, int | float) for value in file.first.values())
+    return len(file.records) == 1 and is_flat and any(map(is_measure, file.names))
+
+
+summary(
+    "a report of ranx",
+    "write the scores of runs: json.dump({run.name: run.scores ...})",
+    _is_report,
+)
+summary(
+    "measures of one system",
+    "write a score of each topic, such as with ir_measures -q or iter_calc",
+    _is_of_one_system,
+)

@@ -152,6 +152,6 @@ def test_netcdf_and_zarr(tmp_path: Path) -> None:
     (tmp_path / "d.nc").write_bytes((tmp_path / "a.nc").read_bytes()[:90])
     with pytest.raises(BadInput, match=r"d\.nc: xarray cannot read the netcdf"):
         read(tmp_path / "d.nc")
-    (tmp_path / "c.zarr" / "zarr.json").write_text("{}")
+    (tmp_path / "c.zarr" / "zarr.json").write_text("{")
     with pytest.raises(BadInput, match=r"c\.zarr: xarray cannot read the zarr"):
         read(tmp_path / "c.zarr")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.designs import design_of_cube, widths_of_cube
+from scorecube.analyses.presets import OF_2007, PRESETS, gains_of
+from scorecube.errors import BadPlan
 from scorecube.report.papers import TABLES
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli
 
+NO_MATRIX = ("teams.csv", "runs.csv", "systems.csv")
 GAINS = ["3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1"]
 
 
@@ -27,7 +33,7 @@ def test_an_analysis_as_in_a_paper_is_the_one_with_its_options(cube: xr.Dataset)
     found = sc.analyse(cube, preset="sakai-2007 swap", trials=20)
     plain = sc.analyse(
         cube.sel(gain=["3:2:1"]),
-        sc.Swap(sampling="replacement", bins=21, required="suffix", rule="s1"),
+        sc.Swap(sampling="replacement", bins=21, required="suffix", rule="s1", confidence=(0.95,)),
         trials=20,
     )
     xr.testing.assert_identical(found.drop_attrs(), plain.drop_attrs())
@@ -53,11 +59,117 @@ def test_options_that_are_given_win_on_the_command_line(
     assert "design, wcw" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("has", "of_paper", "taken", "is_said"),
+    [
+        ([*GAINS, "3:1:1"], OF_2007, GAINS, False),
+        (["10:5:1", "auto", "3:2:1"], OF_2007[:1], ["3:2:1"], False),
+        (["10:5:1", "auto"], OF_2007[:1], ["auto"], True),
+        (["3:1", "2:1", "1:1"], OF_2007[:1], ["2:1"], True),
+        (["3:1", "2:1", "1:1"], OF_2007, ["2:1", "1:1", "3:1"], True),
+        (["3:1", "2:1", "1:1"], ["3:1"], ["3:1"], False),
+        (["3:2:1", "1:1:1"], ["3:1"], ["3:2:1"], True),
+        (["1:1:1:1", "4:3:2:1"], OF_2007[:1], ["4:3:2:1"], True),
+        (["8:1:1:1"], OF_2007[:1], ["8:1:1:1"], True),
+        (["auto"], OF_2007[:1], ["auto"], False),
+        (["auto"], ["3:1"], ["auto"], True),
+    ],
+)
+def test_gain_settings_are_those_of_the_levels_at_hand(
+    has: list[str], of_paper: list[str], taken: list[str], is_said: bool
+) -> None:
+    dims, labels = ("metric", "gain", "run", "topic"), {"metric": ["Q"], "gain": has}
+    cube = xr.Dataset({"score": (dims, np.zeros((1, len(has), 1, 1)))}, labels)
+    found, said = gains_of(cube, of_paper)
+    assert (found, bool(said)) == (taken, is_said)
+    assert all(label in said for label in taken) or not said
+
+
+def test_the_best_runs_are_taken_and_steps_of_topics_fit() -> None:
+    rankings = simulate_rankings(n_runs=33, n_teams=3, depth=30, seed=2).isel(topic=slice(20))
+    cube = sc.evaluate(rankings, ["Q", "AP"], ["3:2:1", "1:1:1"])
+    result = sc.analyse(cube, preset="sakai-2007 bootstrap", trials=20)
+    best = cube["score"].sel(metric="AP", gain="3:2:1").mean("topic").to_series().nlargest(30)
+    assert {*result["run_a"].values, *result["run_b"].values} == {*best.index}
+    assert "30 best of 33 runs by AP" in result.attrs["adapted"][0]
+    without = sc.analyse(cube.sel(metric=["Q"]), preset="sakai-2005 swap", trials=20)
+    assert "by Q, the paper has them by AP" in without.attrs["adapted"][0]
+    teams = sc.analyse(sc.with_rankings(cube, rankings), preset="sakai-shang-2016 teams", trials=2)
+    assert teams["topic_step"].values.tolist() == [20, 10]
+    assert "all 20: 10;" in teams.attrs["adapted"][1]
+    assert teams.attrs["lost"] == "all_runs_zero"
+
+
+def presets(analyses: Any) -> Iterator[tuple[str, str]]:
+    """Yield the papers with an analysis of several."""
+    for paper, of_paper in PRESETS.items():
+        yield from ((paper, name) for name in of_paper if name in analyses)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_every_preset_fits_every_matrix(data: Path) -> None:
+    """One that does not says what the paper needs: a list of documents, or a second metric."""
+    tried = 0
+    for folder in sorted(data.iterdir()):
+        files = sorted(file for file in folder.glob("*.csv*") if file.name not in NO_MATRIX)
+        if not files or folder.name in ("test-errors-2019", "trec8-adhoc"):
+            continue
+        cube = sc.select(sc.import_scores([files[0]], metric="X"), missing="drop")
+        for paper, name in presets(("swap", "bootstrap", "correlate", "teams")):
+            tried += 1
+            if name in ("correlate", "teams"):
+                with pytest.raises(BadPlan, match=r"two metrics|imported scores|documents"):
+                    sc.analyse(cube, preset=f"{paper} {name}")
+                continue
+            part = cube.isel(run=slice(60))
+            result = sc.analyse(part, preset=f"{paper} {name}", trials=5)
+            assert result.attrs["n_runs"] == min(30, part.sizes["run"])
+            assert list(result["gain"].values) == ["auto"]
+        for paper, name in presets(("design", "wcw")):
+            sizes = design_of_cube if name == "design" else widths_of_cube
+            how = dict(PRESETS[paper][name].values)
+            assert sizes(cube, **how).attrs["variance_of"] == "within"
+    assert tried == 21 * 6
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "levels", "steps", "default"),
+    [
+        ("trec-covid-r1", "2:1,1:1", [30, 25, 10], "2:1"),
+        ("trec8-adhoc", "1", [50, 25, 10], "1"),
+        ("clef-ehealth-2015", "3:2:1,10:5:1", [66, 50, 25, 10], "3:2:1"),
+    ],
+)
+def test_every_preset_fits_lists_of_documents(
+    data: Path, name: str, levels: str, steps: list[int], default: str
+) -> None:
+    folder = data / name
+    qrels = {"trec8-adhoc": "qrels.txt.gz", "clef-ehealth-2015": "qread.txt"}.get(name, "qrels.txt")
+    run_name = "file" if name == "clef-ehealth-2015" else "tag"
+    rankings = sc.read_rankings(
+        folder / "runs", folder / qrels, folder / "teams.csv", run_name=run_name
+    )
+    rankings = rankings.isel(run=slice(40))
+    cube = sc.evaluate(rankings, ["nG@1", "AP", "Q"], levels.split(","))
+    for paper, analysis in presets(("swap", "bootstrap", "correlate")):
+        result = sc.analyse(cube, preset=f"{paper} {analysis}", trials=5)
+        assert result.attrs["n_runs"] == (40 if paper == "sakai-shang-2016" else 30)
+        if analysis != "correlate":
+            assert list(result["gain"].values) == [default]
+    whole = sc.with_rankings(cube, rankings)
+    result = sc.analyse(whole, preset="sakai-shang-2016 teams", trials=1)
+    assert result["topic_step"].values.tolist() == steps
+
+
 def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
     """Columns, order and digits of Sakai 2007, Tables 2 to 5, beside exact numbers."""
     swap = sc.analyse(cube, preset="sakai-2007 swap", trials=50)
-    rows: Any = sc.table(swap).query("confidence == '95%'").to_dict("records")
-    exact = sc.table(swap, "sensitivity").query("confidence == 0.95")
+    rows: Any = sc.table(swap).to_dict("records")
+    exact = sc.table(swap, "sensitivity")
+    assert exact["confidence"].tolist() == [0.95] * 5
     assert [row["metric"] for row in rows] == exact["metric"].tolist()
     for row, (_, number) in zip(rows, exact.iterrows(), strict=True):
         printed = [row["(i) required"], row["(ii) maximum"], row["(iii) relative"]]

@@ -128,13 +128,16 @@ class Trial:
         return kept[:wanted] if len(kept) >= wanted else []
 
 
-def kept_topics(scores: Cells) -> list[str]:
-    """Return the topics that are not lost: those with something relevant left."""
-    return [
-        topic
-        for topic in sorted(next(iter(scores.values())))
-        if not any(math.isnan(by_topic[topic]) for by_topic in scores.values())
-    ]
+def kept_topics(scores: Cells, lost: str = "no_relevant_left") -> list[str]:
+    """Return the topics that are not lost: those with something relevant left; by the other rule those with a score that is not 0."""
+    kept = []
+    for topic in sorted(next(iter(scores.values()))):
+        of_topic = [by_topic[topic] for by_topic in scores.values()]
+        if any(math.isnan(score) for score in of_topic):
+            continue
+        if lost == "no_relevant_left" or any(score != 0 for score in of_topic):
+            kept.append(topic)
+    return kept
 
 
 def leave_out(
@@ -145,11 +148,12 @@ def leave_out(
     *,
     depth: int,
     keep_unpooled: bool = True,
+    lost: str = "no_relevant_left",
 ) -> Trial:
     """Evaluate the runs of all other teams by what is left of the judgements."""
     qrels = collection.qrels_without(removed, depth, keep_unpooled)
     scores = collection.evaluate(collection.runs_without(removed), qrels, metric, gains)
-    return Trial(scores, kept_topics(scores))
+    return Trial(scores, kept_topics(scores, lost))
 
 
 def leave_out_own(

@@ -91,7 +91,10 @@ class Correlation(Analysis):
         compared = [(i, gain, j, gain) for gain in range(n_gains) for i, j in of_metrics]
         compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]
         if not compared:
-            raise BadPlan("nothing to correlate: two metrics or gain settings are needed")
+            has = f"{', '.join(table.metrics)} at gain setting {', '.join(table.gains)}"
+            raise BadPlan(
+                f"nothing to correlate: two metrics or gain settings are needed; found {has}"
+            )
         return np.array(compared, np.int64)
 
     def result(self, table: Table, totals: Totals) -> xr.Dataset:

@@ -23,6 +23,8 @@ from scorecube.metrics.common import Lists, judged_lists, packed
 
 TOLERANCE = 1e-9
 """Largest difference between stored scores and those of the same lists."""
+NO_RELEVANT_LEFT, ALL_RUNS_ZERO = "no_relevant_left", "all_runs_zero"
+"""Rules by which a topic is lost. The second is that of Sakai and Shang 2016, section 5.1."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +53,23 @@ class JudgedRuns(Table):
             lists = Lists(*without_documents(*self.lists, self.documents, gone, runs, topics))
             scores[..., topics] = list_scores(self.measures, lists, judged[topics])
         return scores
+
+
+def topics_lost(scores: FloatArray, rule: str) -> NDArray[np.bool_]:
+    """Return which topics are lost for a metric, bool (cell, topic), of (cell, run, topic).
+
+    Without a relevant document no run has a score. By `ALL_RUNS_ZERO` topics are lost, too, on
+    which all these runs score exactly 0.
+    """
+    remaining = np.isfinite(scores)
+    if rule == ALL_RUNS_ZERO:
+        remaining &= scores != 0.0
+    return np.logical_not(remaining.any(axis=1))
+
+
+def without_lost(scores: FloatArray, rule: str) -> FloatArray:
+    """Return scores (cell, run, topic) with NaN for the topics that are lost."""
+    return np.where(topics_lost(scores, rule)[:, np.newaxis], np.nan, scores)
 
 
 def list_scores(measures: Any, lists: Lists, judged: Any) -> FloatArray:

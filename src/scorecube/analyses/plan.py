@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from reprlib import repr as shown
@@ -72,11 +73,17 @@ class Plan:
 
 
 def make_plan(
-    cube: xr.Dataset, analysis: Analysis, *, trials: int | None = None, seed: int = 1
+    cube: xr.Dataset,
+    analysis: Analysis,
+    *,
+    trials: int | None = None,
+    seed: int = 1,
+    said: Sequence[str] = (),
 ) -> Plan:
     """Check options against a cube and return the plan.
 
     trials: None for the default of the analysis.
+    said: What is to be said of the choice of cube and options.
     Raises BadPlan: Options that are impossible for the cube, or out of range.
     """
     check_analysis(analysis)
@@ -88,7 +95,7 @@ def make_plan(
         trials, seed = 1, 0
     table = replace(analysis.table(cube), trials=trials, seed=seed)
     about_topics = [cube.attrs[names.LEFT_OUT]] if names.LEFT_OUT in cube.attrs else []
-    warnings = (*about_topics, *analysis.notes(table))
+    warnings = (*said, *about_topics, *analysis.notes(table))
     return Plan(analysis, cube, table, trials, seed, cube_digest(cube), warnings)
 
 

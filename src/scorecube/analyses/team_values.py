@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scorecube.analyses.jackknife import CONFIDENCE
-from scorecube.analyses.judged_runs import JudgedRuns
+from scorecube.analyses.judged_runs import JudgedRuns, without_lost
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.pools import Pools
 from scorecube.collection.schema import read_variables
@@ -29,7 +29,10 @@ VARIABLES = read_variables("""
     rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
     [metric gain leave topic_step trial]
     variance | estimate | 1 | within-system variance of what remains
-    n_topics | count | topics | topics with a relevant document left
+    n_topics | count | topics | topics that are not lost
+    [metric gain leave trial]
+    topics_lost_no_relevant | count | topics | topics without a relevant document left
+    topics_lost_all_zero | count | topics | these, and topics on which all runs that remain score 0
     [leave trial]
     n_runs | count | runs | remaining runs
     teams_left_out | label | 1 | teams left out
@@ -90,14 +93,18 @@ def run_values(left_out: Any, pools: Pools) -> dict[str, Any]:
     }
 
 
-def absent_values(table: JudgedRuns) -> dict[str, Any]:
-    """Return what teams lose that do not take part: means over teams, with limits."""
-    mean, rank = means_and_ranks(table.scores)
+def absent_values(table: JudgedRuns, rule: str) -> dict[str, Any]:
+    """Return what teams lose that do not take part: means over teams, with limits.
+
+    rule: By which topics are lost, which means leave out.
+    """
+    mean, rank = means_and_ranks(without_lost(table.scores, rule))
     mean_without, rank_without = mean.copy(), rank.copy()
     teams = np.arange(len(table.pools.teams))
     runs_of = table.pools.team_of == teams[:, np.newaxis]
     for team, runs in enumerate(runs_of):
-        means, ranks = means_and_ranks(table.scores_without(teams == team, slice(None)))
+        without = table.scores_without(teams == team, slice(None))
+        means, ranks = means_and_ranks(without_lost(without, rule))
         mean_without[:, runs], rank_without[:, runs] = means[:, runs], ranks[:, runs]
     lost, values = rank_without - rank, dict[str, Any]()
     relative = mean_without / np.where(mean > 0, mean, np.nan) - 1

@@ -11,13 +11,20 @@ Zobel 1998, "How reliable are the results of large-scale information retrieval e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.judged_runs import JudgedRuns, judged_runs
+from scorecube.analyses.judged_runs import (
+    ALL_RUNS_ZERO,
+    NO_RELEVANT_LEFT,
+    JudgedRuns,
+    judged_runs,
+    topics_lost,
+    without_lost,
+)
 from scorecube.analyses.options import option_field
 from scorecube.analyses.protocol import Analysis, Concat, Part, Totals
 from scorecube.analyses.table import bytes_of
@@ -76,6 +83,11 @@ class Teams(Analysis):
         "Judged documents that no team contributed stay judged; or, turned off, are unjudged.",
         flag="--drop-unpooled",
     )
+    lost: Literal["no_relevant_left", "all_runs_zero"] = option_field(
+        NO_RELEVANT_LEFT,
+        "When a topic is lost: no relevant document is left; or, of each metric, all runs that "
+        "remain score 0, also with no team left out (Sakai and Shang 2016).",
+    )
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
         return judged_runs(cube, self.pool_depth, self.keep_unpooled)
@@ -120,10 +132,16 @@ class Teams(Analysis):
         (left_out, orders), steps = self.draw(table, start, stop), self.steps(table)
         shape = (len(table.scores), len(left_out), len(steps), stop - start)
         variance, n_topics = np.full(shape, np.nan), np.zeros(shape, np.int32)
+        of_rule = dict[str, Any]()
+        for rule in (NO_RELEVANT_LEFT, ALL_RUNS_ZERO):
+            of_rule[rule] = np.zeros((len(table.scores), len(left_out), stop - start), np.int32)
         for row, trial in np.ndindex(len(left_out), stop - start):
             teams, order = left_out[row, :, trial], orders[row, :, trial]
             scores = table.scores_without(teams, ~teams[table.pools.team_of])
-            is_left: Any = np.isfinite(scores).any(axis=1)
+            for rule, count in of_rule.items():
+                count[:, row, trial] = topics_lost(scores, rule).sum(axis=-1)
+            is_left: Any = ~topics_lost(scores, self.lost)
+            scores = without_lost(scores, self.lost)
             variance[:, row, 0, trial] = within_system_variance(scores)
             n_topics[:, row, 0, trial] = is_left.sum(axis=-1)
             for cell, step in np.ndindex(len(scores), len(steps) - 1):
@@ -132,15 +150,21 @@ class Teams(Analysis):
                 if len(topics) == steps[step + 1]:
                     chosen = within_system_variance(scores[cell][:, topics])
                     variance[cell, row, step + 1, trial] = chosen
-        return {"variance": Concat(variance), "n_topics": Concat(n_topics)}
+        return {
+            "variance": Concat(variance),
+            "n_topics": Concat(n_topics),
+            "topics_lost_no_relevant": Concat(of_rule[NO_RELEVANT_LEFT]),
+            "topics_lost_all_zero": Concat(of_rule[ALL_RUNS_ZERO]),
+        }
 
     def result(self, table: JudgedRuns, totals: Totals) -> xr.Dataset:
         left_out, _ = self.draw(table, 0, table.trials)
         values = dict(totals) | run_values(left_out, table.pools)
         values |= variance_values(totals["variance"], totals["n_topics"], self.leaves(table))
         coords = {names.LEAVE: self.leaves(table), names.TOPIC_STEP: self.steps(table)}
-        attrs = {"n_teams": len(table.pools.teams), "pool_depth": table.pools.depth}
-        return table.dataset(VARIABLES, values | absent_values(table), coords, attrs)
+        attrs: dict[str, Any] = {"n_teams": len(table.pools.teams), "lost": self.lost}
+        attrs["pool_depth"] = table.pools.depth
+        return table.dataset(VARIABLES, values | absent_values(table, self.lost), coords, attrs)
 
     def drawn(self, table: JudgedRuns) -> xr.Dataset:
         left_out, orders = self.draw(table, 0, table.trials)

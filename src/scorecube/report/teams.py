@@ -39,11 +39,11 @@ ABSENT = Table(
 TRIALS = Table(
     "metric gain leave topic_step trial",
     "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
-    "teams_left_out",
+    "teams_left_out topics_lost_no_relevant topics_lost_all_zero",
     only="different",
     whole="n_topics",
 )
-"""Every trial: teams left out, remaining runs and topics, variance."""
+"""Every trial: teams left out, remaining runs and topics, variance, topics lost by both rules."""
 FIRST_MISS = Table(
     "metric gain topic_step",
     "metric gain n_topics_wanted=topic_step first_miss",
@@ -112,7 +112,9 @@ VIEW = View(
     about="Teams are drawn and left out: their runs are removed, and judged documents that only "
     "they contributed become unjudged; the other runs are evaluated again. Limits of means are "
     "over teams, those of variances over draws. Pools are rebuilt from these runs: if others were "
-    "pooled, too, documents count as unique that were not. first_miss falls as trials are added.",
+    "pooled, too, documents count as unique that were not. A topic is lost without a relevant "
+    "document, or by all_runs_zero for each metric where all runs that remain score 0. "
+    "first_miss falls as trials are added.",
     answers={TEAMS: answers},
     figure=leave_out_panels,
 )

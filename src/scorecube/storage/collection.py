@@ -58,7 +58,10 @@ class Collection:
     def rankings(self) -> xr.Dataset:
         """Levels in rank order, in memory; BadStudy for imported scores."""
         if not self.head.rankings:
-            raise BadStudy(f"{self.study.path}: {self.name} was imported as scores")
+            raise BadStudy(
+                f"{self.study.path}: {self.name} was imported as scores; lists of documents and "
+                "their judgements are needed, which scorecube evaluate reads"
+            )
         return _read(lambda: heads.read_group(self.place, self.head, RANKINGS))
 
     def contents(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import registry
 from scorecube.analyses.plan import check_analysis, make_plan
-from scorecube.analyses.presets import preset_of
+from scorecube.analyses.presets import Preset, adapted, preset_of, selection_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.shared_options import SHARED
 from scorecube.analyses.units import units_of
@@ -32,7 +32,7 @@ from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
 from scorecube.workflow.inputs import import_scores, read_rankings
-from scorecube.workflow.tasks import PRESET, plan_in_study
+from scorecube.workflow.tasks import ADAPTED, PRESET, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,20 +96,26 @@ def analyse(
     >>> result.attrs["analysis"], result.attrs["trials"]
     ('swap', 100)
     """
-    gains: Sequence[str] = ()
+    of_paper: Preset | None = None
     if preset is not None:
-        analysis, trials, gains = _as_in_paper(analysis, preset, trials)
+        of_paper, analysis, trials = _as_in_paper(analysis, preset, trials)
     analysis = check_analysis(analysis)
     executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
-        whole = as_cube(one).compute()
-        chosen = select(whole, gains=gains) if gains and whole.sizes[names.GAIN] > 1 else whole
-        plan = make_plan(chosen, record, trials=trials, seed=seed)
+        chosen, said = as_cube(one).compute(), list[str]()
+        if of_paper is not None:
+            part, said = selection_of(of_paper, chosen, {})
+            chosen = select(chosen, **part)
+            record, remarks = adapted(of_paper, record, chosen.sizes[names.TOPIC])
+            said += remarks
+        plan = make_plan(chosen, record, trials=trials, seed=seed, said=said)
         for warning in plan.warnings:
             LOGGER.warning(in_python(warning))
         result = run(plan, executor, block_units=block_units, progress=progress)
-        return result.assign_attrs({} if preset is None else {PRESET: preset.split()[0]})
+        if preset is None:
+            return result
+        return result.assign_attrs({PRESET: preset.split()[0], ADAPTED: said})
 
     if analysis.n_collections == ANY_NUMBER:
         return analysed(judgement_sets(cube) if isinstance(cube, dict) else cube)
@@ -125,8 +131,8 @@ def analyse(
 
 def _as_in_paper(
     analysis: Any, preset: str, trials: int | None
-) -> tuple[Analysis, int | None, Sequence[str]]:
-    """Return an analysis as in a paper, its trials unless they are given, and its gain settings."""
+) -> tuple[Preset, Analysis, int | None]:
+    """Return the settings of a paper, its analysis, and its trials unless they are given."""
     paper, _, name = preset.partition(" ")
     chosen = preset_of(paper, name)
     if analysis is not None or name not in registry.names():
@@ -134,7 +140,7 @@ def _as_in_paper(
         raise BadPlan(text, option="preset")
     options = dict(chosen.values)
     of_paper = options.pop("trials", None)
-    return registry.load(name)(**options), of_paper if trials is None else trials, chosen.gains
+    return chosen, registry.load(name)(**options), of_paper if trials is None else trials
 
 
 def _joined(results: dict[str, xr.Dataset]) -> Any:

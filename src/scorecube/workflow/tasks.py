@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.plan import Plan, check_analysis, make_plan
-from scorecube.analyses.presets import preset_of
+from scorecube.analyses.presets import adapted, preset_of, selection_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
@@ -22,13 +22,15 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
-from scorecube.names import GAIN, SETTING
+from scorecube.names import GAIN, SETTING, TOPIC
 from scorecube.storage import Collection, Study, select_disjoint
 
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep`."""
 PRESET = "preset"
 """Attribute of a result: the paper whose settings it was asked for with."""
+ADAPTED = "adapted"
+"""Attribute of a result: what differs from the paper whose settings it was asked for with."""
 Cubes = dict[str, tuple[str, xr.Dataset]]
 """Version and cube of collections, which several plans share: each is read once."""
 
@@ -45,7 +47,7 @@ class Task:
     collection: Collection
     plan: Plan
     versions: Mapping[str, str]
-    asked: Mapping[str, str]
+    asked: Mapping[str, Any]
 
     def stored(self) -> xr.Dataset:
         """Return the stored result (BadStudy for none)."""
@@ -109,8 +111,8 @@ def plan_in_study(
     """Plan an analysis of all or some collections of a study.
 
     cubes: Cubes that several calls share.
-    preset: Paper whose settings the analysis has, which results name; its gain settings are chosen
-        where none are and a collection has several.
+    preset: Paper whose settings the analysis has, which results name; its runs and gain settings
+        are chosen where none are, and what a collection does not have is adapted, and said.
     selection: Arguments of `scorecube.select`.
     Returns tasks: One per collection; one in all for an analysis that compares collections.
     """
@@ -122,16 +124,16 @@ def plan_in_study(
     read = Cubes() if cubes is None else cubes
 
     record, groups = _grouped(study, analysis, chosen, named=collections is not None)
-    gains = preset_of(preset, record.name).gains if preset else ()
-    asked = {PRESET: preset} if preset else {}
+    of_paper = preset_of(preset, record.name) if preset else None
     tasks = []
     for group in groups:
         for name in set(group) - read.keys():
             # The version first: a cube that is replaced between the two has another.
             read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
         whole, part = {name: read[name][1] for name in group}, dict(selection)
-        if gains and part.get("gains") is None and whole[group[0]].sizes[GAIN] > 1:
-            part["gains"] = gains
+        said, fitted = list[str](), record
+        if of_paper is not None:
+            part, said = selection_of(of_paper, whole[group[0]], part)
         if record.n_collections == ANY_NUMBER:
             cube = _of_judges(study, whole, part)
         elif record.n_collections == ALL_COLLECTIONS:
@@ -140,8 +142,12 @@ def plan_in_study(
             cube = select(whole[group[0]], **part)
             if record.uses_rankings:
                 cube = with_rankings(cube, study[group[0]].rankings)
+        if of_paper is not None:
+            fitted, remarks = adapted(of_paper, record, cube.sizes[TOPIC])
+            said += remarks
         with _naming(group[0]):
-            plan = make_plan(cube, record, trials=trials, seed=seed)
+            plan = make_plan(cube, fitted, trials=trials, seed=seed, said=said)
+        asked = {PRESET: preset, ADAPTED: said} if preset else {}
         versions = {name: read[name][0] for name in group}
         tasks.append(Task(study[group[0]], plan, versions, asked))
     return tasks

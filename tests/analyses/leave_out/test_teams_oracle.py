@@ -114,13 +114,15 @@ class Expected:
         assert kept.n_levels == N_LEVELS
         self.collection, self.metric, self.gains = kept, metric, gains
         whole = kept.evaluate(sorted(kept.lists), kept.qrels, metric, gains)
-        self.whole = plain.Trial(whole, plain.kept_topics(whole))
+        self.lost = analysis.lost
+        self.whole = plain.Trial(whole, plain.kept_topics(whole, self.lost))
         self.means = self.whole.means
 
     def trial(self, removed: set[str]) -> plain.Trial:
         if not removed:
             return self.whole
-        return plain.leave_out(self.collection, removed, self.metric, self.gains, **self.how)
+        how = self.how | {"lost": self.lost}
+        return plain.leave_out(self.collection, removed, self.metric, self.gains, **how)
 
 
 def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.Dataset) -> None:
@@ -145,6 +147,9 @@ def check(collection: Collection, analysis: Teams, cube: xr.Dataset, result: xr.
 def check_trial(at: xr.Dataset, trial: plain.Trial, expected: Expected, topics: list[str]) -> None:
     """Compare one trial: variance and topics of every step, runs."""
     assert int(at["n_runs"]) == trial.n_runs
+    for rule, name in (("no_relevant_left", "no_relevant"), ("all_runs_zero", "all_zero")):
+        is_lost = len(topics) - len(plain.kept_topics(trial.scores, rule))
+        assert int(at[f"topics_lost_{name}"]) == is_lost
     for step, wanted in enumerate(at["topic_step"].values.tolist()):
         if step == 0:
             left = list(trial.topics)
@@ -184,7 +189,7 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
         _, reduced = plain.leave_out_own(
             collection, team, expected.metric, expected.gains, **expected.how
         )
-        without = plain.Trial(reduced, plain.kept_topics(reduced))
+        without = plain.Trial(reduced, plain.kept_topics(reduced, expected.lost))
         if not without.topics:
             return
         ranks_without = plain.ranks(without.means)
@@ -210,15 +215,18 @@ def check_own(at: xr.Dataset, expected: Expected) -> None:
     n_runs=st.integers(3, 9),
     keep_unpooled=st.booleans(),
     pool_depth=st.integers(1, 14),
+    lost=st.sampled_from(["no_relevant_left", "all_runs_zero"]),
 )
 def test_every_trial_equals_plain_python(
-    seed: int, n_runs: int, keep_unpooled: bool, pool_depth: int
+    seed: int, n_runs: int, keep_unpooled: bool, pool_depth: int, lost: Any
 ) -> None:
     chance = random.Random(seed)
     collection = simulated(chance, n_runs, chance.randint(2, n_runs))
     cube = cube_of(collection)
     sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
-    analysis = Teams(topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled)
+    analysis = Teams(
+        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost=lost
+    )
     result = with_draws(cube, analysis, 3, seed)
     assert result["leave"].values.tolist() == list(range(len(collection.teams)))
     check(collection, analysis, cube, result)
@@ -236,3 +244,21 @@ def test_more_teams_than_bits_of_a_word(n_teams: int) -> None:
     result = with_draws(cube, analysis, 2, 5)
     assert result["leave"].values.tolist() == [0, 1, n_teams // 2, n_teams - 2, n_teams - 1]
     check(collection, analysis, cube, result)
+
+
+@pytest.mark.parametrize("lost", ["no_relevant_left", "all_runs_zero"])
+def test_topics_are_lost_by_metric(lost: Any) -> None:
+    """Sakai and Shang 2016, section 5.1: without most teams nG@1 loses topics that AP and Q keep."""
+    collection = simulated(random.Random(12), 6, 5, n_topics=12, n_documents=14)
+    cube = cube_of(collection, ("nG@1", "AP", "Q"), ("auto",))
+    analysis = Teams(pool_depth=3, topic_sizes=(4,), lost=lost)
+    result = with_draws(cube, analysis, 4, 2)
+    check(collection, analysis, cube, result)
+    left = result["n_topics"].isel(gain=0, topic_step=0).sel(leave=[0, 4])
+    n_topics = {str(m): left.sel(metric=m).values.ravel().tolist() for m in left["metric"].values}
+    if lost == "no_relevant_left":
+        assert n_topics["nG@1"] == n_topics["AP"] == n_topics["Q"]
+    else:
+        assert (np.array(n_topics["nG@1"]) <= n_topics["AP"]).all()
+        assert n_topics["nG@1"] != n_topics["AP"]
+        assert n_topics["AP"] == n_topics["Q"]

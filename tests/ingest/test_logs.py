@@ -182,12 +182,16 @@ def test_means_beside_samples_are_left_out_and_named(tmp_path: Path) -> None:
 
 
 def test_repeats_and_prompts_of_promptfoo(tmp_path: Path) -> None:
-    again = [*PROMPTFOO, {**PROMPTFOO[0], "score": 0.25, "namedScores": {}}]
-    other = {**PROMPTFOO[0], "promptIdx": 1, "score": 0.75, "namedScores": {}}
-    assert read(put(tmp_path / "r.jsonl", jsonl(again)))[0]["score x:a#2 0"] == 0.25
-    found, _ = read(put(tmp_path / "r.jsonl", jsonl([*PROMPTFOO, other])))
-    assert found["score x:a prompt 1 0"] == 0.75
+    tests = [{**one, "vars": {"q": one["testIdx"]}, "namedScores": {}} for one in PROMPTFOO]
+    again = [*tests, {**tests[0], "testIdx": 2, "score": 0.25}]  # --repeat numbers tests anew
+    assert read(put(tmp_path / "r.jsonl", jsonl(again)))[0] == {
+        "score x:a#1 0": 0.5, "score x:a#1 1": 1.0, "score x:a#2 0": 0.25,
+    }  # fmt: skip
+    other = {**PROMPTFOO[0], "promptIdx": 1, "score": 0, "namedScores": {}, "error": "429"}
+    found, said = read(put(tmp_path / "r.jsonl", jsonl([*PROMPTFOO, other])))
+    assert found["score x:a prompt 1 0"] == 0
     assert found["score x:a prompt 0 0"] == 0.5
+    assert any("1 results are errors" in line for line in said)
 
 
 def test_battles_have_two_runs_and_a_winner(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.schema import LARGEST_SCORE
-from scorecube.errors import BadInput, counted
+from scorecube.errors import BadInput, counted, kind_of
 from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.roles import SCORES, header_word
@@ -124,6 +124,14 @@ def metric_of_column(column: str) -> str:
     return SCORE if header_word(last) in SCORES else last
 
 
+def _text_of(cell: object) -> str:
+    """Return the text of a nested cell, its kind if it is nested too deep."""
+    try:
+        return str(cell)
+    except RecursionError:
+        return kind_of(cell)
+
+
 def kinds_in(column: pd.Series[Any]) -> set[type]:
     """Return the types of cells."""
     return set(map(type, column.tolist()))
@@ -138,7 +146,7 @@ def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         if any(issubclass(kind, NESTED) for kind in kinds_in(column)):
             cells = column.tolist()
-            texts = [str(cell) if isinstance(cell, NESTED) else cell for cell in cells]
+            texts = [_text_of(cell) if isinstance(cell, NESTED) else cell for cell in cells]
             changed[name] = pd.Series(texts, frame.index, dtype=object)
     return frame.assign(**changed) if changed else frame
 

@@ -55,6 +55,8 @@ def read_lm_eval(file: File) -> Iterator[Row]:
         end = "" if filtered in (None, "none") else f":{filtered}"
         for metric in map(str, metrics):
             value = sample.get(metric)
+            if metric == "bypass":  # a placeholder of tasks that are only generated
+                continue
             if isinstance(value, list | dict):
                 # What the tool needs for a score of all samples, such as BLEU or F1.
                 lists[metric] = None

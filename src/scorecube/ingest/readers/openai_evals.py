@@ -16,7 +16,7 @@ SCORED = ("match", "metrics")
 
 def _is_of_evals(file: File) -> bool:
     spec = file.first.get("spec")
-    return isinstance(spec, Mapping) and "eval_name" in spec and "run_id" in spec
+    return isinstance(spec, Mapping) and bool({"eval_name", "completion_fns"} & {*spec})
 
 
 @reader("openai_evals", "log of OpenAI evals (JSON lines), one file a run", _is_of_evals)
@@ -27,7 +27,6 @@ def read_openai_evals(file: File) -> Iterator[Row]:
     functions = spec.get("completion_fns")
     named = functions if isinstance(functions, list) and functions else [spec.get("model_name")]
     run = "+".join(map(str, named))
-    # A sample's answer to several events is the last one, as in the tool's own report.
     for line, event in file.records:
         data = event.get("data")
         if event.get("type") not in SCORED or not isinstance(data, Mapping):
@@ -38,4 +37,4 @@ def read_openai_evals(file: File) -> Iterator[Row]:
             scores = {name: one for name, one in data.items() if isinstance(one, int | float)}
         for metric, score in scores.items():
             topic = event.get("sample_id")
-            yield Row(line, run, topic, score, metric, spec.get("eval_name"))
+            yield Row(line, run, topic, score, metric, spec.get("eval_name", ""))

@@ -5,6 +5,7 @@ site/docs/configuration/outputs.md and `EvaluateResult` of promptfoo 0.12x, read
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,27 +33,40 @@ def _is_promptfoo(file: File) -> bool:
 
 @reader("promptfoo", "results of promptfoo, in JSON or JSON lines", _is_promptfoo)
 def read_promptfoo(file: File) -> Iterator[Row]:
-    """Yield the scores of tests: provider, and prompt where there are several, are the run."""
+    """Yield the scores of tests: provider, and prompt where there are several, are the run.
+
+    Tests with equal variables are repetitions: with ``--repeat``, each has a number of its own.
+    """
     results = _results(file)
     prompts = {str(_prompt_of(one)) for _, one in results}
-    seen: dict[tuple[str, str], int] = {}
+    topics: dict[str, object] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    n_errors = 0
     for line, one in results:
         provider = one.get("provider")
         if isinstance(provider, Mapping):
             provider = provider.get("label") or provider.get("id")
         run = f"{provider} {_prompt_of(one)}" if len(prompts) > 1 else provider
-        topic = one.get("testIdx")
-        if topic is None:  # before promptfoo 0.80, tests are told by their variables
-            topic = str(one.get("description") or one.get("vars"))
-        again = seen[str(run), str(topic)] = seen.get((str(run), str(topic)), 0) + 1
-        seed = again if again > 1 else ""
-        yield Row(line, run, topic, one.get("score", one.get("success")), "score", "", seed)
+        test = _test_of(one)
+        topic = topics.setdefault(test, one.get("testIdx", test))
+        counts[str(run), test] += 1
+        seed = counts[str(run), test]
+        n_errors += bool(one.get("error")) and not one.get("gradingResult")
+        yield Row(line, run, topic, one.get("score", one.get("success")), seed=seed)
         named = one.get("namedScores")
         for name, value in (named if isinstance(named, Mapping) else {}).items():
-            yield Row(line, run, topic, value, name, "", seed)
+            yield Row(line, run, topic, value, name, seed=seed)
+    if n_errors:
+        file.notes.append(f"{n_errors} results are errors, which promptfoo scores 0")
 
 
 def _prompt_of(one: Mapping[str, Any]) -> object:
     """Return what tells the prompt of a result."""
     index = one.get("promptIdx")
     return f"prompt {index}" if index is not None else at(one, "prompt.label")
+
+
+def _test_of(one: Mapping[str, Any]) -> str:
+    """Return what tells a test: its description and variables, or else its number."""
+    told = (at(one, "testCase.description") or one.get("description"), one.get("vars"))
+    return str(told) if any(told) else str(one.get("testIdx"))

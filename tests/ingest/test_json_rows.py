@@ -149,6 +149,11 @@ def test_netcdf_and_zarr(tmp_path: Path) -> None:
     plain.to_zarr(tmp_path / "c.zarr", consolidated=False)
     for name in ("a.nc", "b.nc", "c.zarr"):
         assert read(tmp_path / name)[0] == expected
+    study = sc.open_study(tmp_path / "s.zarr", mode="a")
+    study.add("x", cube=cube)
+    with pytest.raises(BadInput, match=r"s\.zarr: a study of scorecube, not score files"):
+        read(tmp_path / "s.zarr")
+    assert read(str(tmp_path / "s.zarr" / "x" / "cube-*.zarr"))[0] == expected
     (tmp_path / "d.nc").write_bytes((tmp_path / "a.nc").read_bytes()[:90])
     with pytest.raises(BadInput, match=r"d\.nc: xarray cannot read the netcdf"):
         read(tmp_path / "d.nc")

@@ -42,6 +42,9 @@ def expand(paths: Iterable[PathLike] | PathLike, what: str) -> list[Path]:
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         if os.path.isdir(text) and not is_zarr(Path(text)):
+            if next(Path(text).glob("*/head.*.json"), None) is not None:
+                way = "import the folder cube-*.zarr of a collection in it"
+                raise BadInput(f"a study of scorecube, not {what}; {way}", text)
             below = Path(text).rglob("*")
             shown = [file for file in below if "/." not in f"/{file.relative_to(text)}"]
             part = list(filter(Path.is_file, shown))

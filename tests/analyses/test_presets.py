@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import scorecube as sc
 from scorecube.analyses.designs import design_of_cube, widths_of_cube
 from scorecube.analyses.presets import OF_2007, PRESETS, gains_of
 from scorecube.errors import BadPlan
+from scorecube.report.formats import render
 from scorecube.report.papers import TABLES
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli
@@ -190,3 +192,44 @@ def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
     assert taus.columns.tolist() == ["collection", "gain", "metric", "Q", "P+", "O", "RR"]
     assert taus.loc[1, "Q"] == "-"
     assert {*TABLES} == {"swap", "bootstrap", "correlate", "teams"}
+
+
+@pytest.mark.parametrize(
+    ("form", "mark", "left", "right"),
+    [
+        ("text", "bold", "**", "**"),
+        ("markdown", "bold", "**", "**"),
+        ("latex", "bold", r"\textbf{", "}"),
+        ("text", "superscript", "", "*"),
+        ("markdown", "superscript", "", r"\*"),
+        ("latex", "superscript", "", r"\textsuperscript{*}"),
+    ],
+)
+def test_boldface_of_the_papers_is_marked(form: str, mark: str, left: str, right: str) -> None:
+    chance, runs = np.random.default_rng(1), np.linspace(0, 1, 12)[:, np.newaxis]
+    scores = {name: 0.1 + runs * k + chance.random((12, 9)) for k, name in enumerate("ABCD")}
+    cube = sc.cube_from_scores(scores, runs=range(12), topics=range(9))
+    result = sc.analyse(cube, sc.Correlation())
+    numbers = sc.table(result, "sakai-2004").iloc[:, -1].tolist()
+    assert all(len(tau.partition(".")[2]) == 4 for tau in numbers)
+    text = render(sc.table(result, "sakai-2007"), form, mark=mark)
+    taus = sc.table(result, "metrics")["tau"]
+    for tau in taus:
+        printed = f"{tau:.4f}".replace("0.", ".", 1)
+        cell = rf"(?<!\d){re.escape(left + printed + right)}"
+        assert (re.search(cell, text) is not None) == (tau > 0.8), (printed, text)
+    assert 0 < (taus > 0.8).sum() < len(taus)
+    with pytest.raises(BadPlan, match="mark"):
+        render(sc.table(result, "metrics"), form, mark=mark)
+
+
+def test_taus_of_2004_are_of_metrics_with_their_gains(cube: xr.Dataset) -> None:
+    """Q30:20:10 with Relaxed, and Q3:2:1 with Q30:20:10: Sakai 2004, Tables 3 to 6 (b)."""
+    part = cube.sel(metric=["Q", "AP"], gain=["3:2:1", "30:20:10"])
+    result = sc.analyse(part, sc.Correlation(every_gain=True))
+    rows = sc.table(result, "sakai-2004").to_dict("records")
+    found = {(row["metric"], row["and"]): row for row in rows}
+    assert [*found] == [("Q 3:2:1", "AP"), ("Q 30:20:10", "AP"), ("Q 3:2:1", "Q 30:20:10")]
+    ranks = part["score"].mean("topic").to_series().unstack(["metric", "gain"])
+    rho = ranks[("Q", "3:2:1")].corr(ranks[("AP", "3:2:1")], method="spearman")
+    assert found["Q 3:2:1", "AP"]["Spearman"] == f"{rho:.4f}".replace("0.", ".", 1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.testing import simulate_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.tasks import plan_in_study
 from tests.conftest import Cli
 
@@ -81,3 +81,35 @@ def test_results_are_forgotten(scorecube: Cli, tmp_path: Path) -> None:
     assert scorecube("show", path, "paired").status == 1
     scorecube("paired", path).succeeded()
     assert len(list(sc.open_study(path)["a"].results("paired"))) == 1
+
+
+def test_results_of_different_tests_are_apart(tmp_path: Path, scorecube: Cli) -> None:
+    """Sakai 2007, Table 4, of two collections, one of which has unpaired tests of areas, too."""
+    study = sc.open_study(tmp_path / "s", mode="a")
+    for name in "ab":
+        cube = sc.evaluate(simulate_rankings(n_runs=4, depth=20, seed=ord(name)), ["AP", "Q", "RR"])
+        study.add(name, cube=cube)
+    bootstrap = f"bootstrap {study.path} --trials 40"
+    shown = f"show {study.path} bootstrap --format json"
+    scorecube(*bootstrap.split()).succeeded()
+    one = json.loads(scorecube(*shown.split()).succeeded().stdout)
+    assert {len(one), "summary" in one[0]} == {6 * 2, False}
+    for words in ("--summary area --collection a --metrics AP,Q", "--collection b --metrics RR"):
+        scorecube(*bootstrap.split(), *words.split()).succeeded()
+    rows = json.loads(scorecube(*shown.split()).succeeded().stdout)
+    found = [(row["summary"], row["collection"]) for row in rows]
+    assert found == [("mean", "a")] * 6 + [("mean", "b")] * 2 + [("area", "a")] * 4
+    complete = scorecube(*shown.split(), "--metrics", "AP,Q,RR").succeeded().stdout
+    assert json.loads(complete) == one  # the latest results that have all three
+    areas = scorecube(*shown.split(), "--where", "summary=area").succeeded().stdout
+    assert [row["collection"] for row in json.loads(areas)] == ["a"] * 4
+    for words in ("--format latex", "--average"):
+        refused = scorecube(*shown.split(), *words.split())
+        assert refused.status == 1
+        assert "--where summary=mean" in refused.stderr
+    drawn = f"figure {study.path} bootstrap --out {tmp_path / 'x.png'}".split()
+    assert "--where summary=mean" in scorecube(*drawn).stderr
+    assert not (tmp_path / "x.png").exists()
+    scorecube(*drawn, "--where", "summary=mean").succeeded()
+    assert scorecube(*drawn, "--where", "summary=geo").status == 1
+    assert scorecube(*drawn, "--where", "summary").status == 1

@@ -25,7 +25,20 @@ FORM = (
 )
 MIN_DIFF = "Difference that the number of topics is for; 0.1 by default."
 CLEAN = "Delete what killed commands left, and replaced scores, a day old or more."
+MARK = "How to mark what the paper of the table has in boldface."
+WHERE = "Of results with this option only, e.g. summary=area; several by commas."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
+
+
+def where_of(text: str | None) -> dict[str, str]:
+    """Return the values of options by name that results should have (BadPlan for other texts)."""
+    values = dict[str, str]()
+    for part in split(text) or ():
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BadPlan(f"--where {part}: expected an option and its value, as summary=area")
+        values[name.strip()] = value.strip()
+    return values
 
 
 def info(
@@ -62,6 +75,8 @@ def show(
     digits: Annotated[int | None, flag("--digits", "Decimals of numbers.", min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
+    where: Annotated[Text, flag("--where", WHERE)] = None,
+    mark: Annotated[Optional[Literal["bold", "superscript"]], flag("--mark", MARK)] = None,
 ) -> None:
     """Print a table of scores or results.
 
@@ -76,11 +91,11 @@ def show(
 
     opened, chosen, wanted = open_study(study), split(collection), split(columns)
     frame, caption = collect_table(
-        opened, analysis, table, chosen, all_results, average, split(metrics), form
+        opened, analysis, table, chosen, all_results, average, split(metrics), form, where_of(where)
     )
     check_columns(frame, wanted)
     frame = select_rows(frame, sort=split(sort), top=top)
-    echo_table(frame, form, columns=wanted, caption=caption, digits=digits)
+    echo_table(frame, form, columns=wanted, caption=caption, digits=digits, mark=mark)
 
 
 def figure(
@@ -95,6 +110,7 @@ def figure(
     kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
     top: options.Top = None,
     title: Annotated[str, flag("--title", "Text above the figure instead of its own.")] = "",
+    where: Annotated[Text, flag("--where", WHERE)] = None,
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
@@ -111,7 +127,7 @@ def figure(
     if kind == "bars" and by is None:
         raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
     opened, chosen, of = open_study(study), split(collection), split(metrics)
-    drawn = draw(opened, analysis, chosen, of, by, kind, top)
+    drawn = draw(opened, analysis, chosen, of, by, kind, top, where_of(where))
     write_figure(set_title(drawn, title), target)
 
 

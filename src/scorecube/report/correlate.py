@@ -12,7 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.tables import COLLECTION, Table, crossed
+from scorecube.report.tables import COLLECTION, MARKS, Table, crossed
 from scorecube.report.views import AGREEMENT, Answer, View
 
 _COLUMNS = (
@@ -54,7 +54,10 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
         else ""
         for row in frame.to_dict("records")
     ]
-    return crossed(frame, [COLLECTION, names.GAIN, names.METRIC], "metric_a", cells, blank="")
+    keys = [COLLECTION, names.GAIN, names.METRIC]
+    table = crossed(frame, keys, "metric_a", cells, blank="")
+    table.attrs[MARKS] = np.inf  # only what has a star
+    return table
 
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:

@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.errors import BadName, counted, visible
+from scorecube.errors import BadName, BadPlan, counted, option, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.readable import (
@@ -35,7 +35,16 @@ from scorecube.report.readable import (
     with_labels,
 )
 from scorecube.report.results import answers, conditions, rows_at, view_of_result
-from scorecube.report.tables import AS_PRINTED, COLLECTION, LIMITS, Table, combine, trait, where
+from scorecube.report.tables import (
+    AS_PRINTED,
+    COLLECTION,
+    LIMITS,
+    MARKS,
+    Table,
+    combine,
+    trait,
+    where,
+)
 
 LEAST_BAR, MOST_BAR = 12, 40
 """Columns of drawn limits."""
@@ -61,6 +70,15 @@ LATEX = {letter: "\\" + letter for letter in "_%&#${}"} | {
 }
 MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
 """Marks of Markdown: an ampersand begins a character's name, dollars come in pairs."""
+FIRST = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}"
+LAST = "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"
+STAR = "\N{SIX POINTED BLACK STAR}"
+SIGNS = {
+    "latex": {FIRST: r"\textbf{", LAST: "}", STAR: r"\textsuperscript{*}"},
+    "markdown": {FIRST: "**", LAST: "**", STAR: r"\*"},
+}
+"""Signs of marks while other letters are escaped, and the commands in their place."""
+NUMBER = re.compile(r"-?\d*\.\d+")
 MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 
 
@@ -71,6 +89,7 @@ def render(
     columns: Sequence[str] | None = None,
     caption: str = "",
     digits: int | None = None,
+    mark: str | None = None,
 ) -> str:
     """Return a table as text without its last newline.
 
@@ -82,8 +101,16 @@ def render(
     columns: Columns to show, limits by names such as ``mean_limits``; all by default.
     caption: Of a table in LaTeX or Markdown, in their marks.
     digits: Decimals of rounded numbers; None for those that limits allow.
+    mark: ``bold`` or ``superscript``, of what the paper of a table prints in boldface.
     Raises BadName: An unknown format, or a column that the table does not have.
+    Raises BadPlan: Marks of a table without any.
     """
+    if mark is not None and MARKS not in frame.attrs:
+        raise BadPlan(
+            f"{option('mark', mark)}: tables with boldface in a paper have marks: those of "
+            "correlate that papers have, and its triangle",
+            option="mark",
+        )
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form in ("csv", "json"):
@@ -92,6 +119,8 @@ def render(
     frame = merge_gains(frame)
     layout = layout_of(frame, columns, words=form != "text")
     cells = readable(frame, layout, TO if form == "latex" else " to ", digits)
+    if mark is not None:
+        cells = with_marks(cells, frame.attrs[MARKS], form, mark)
     if form == "text":
         return text_table(cells, width)
     if columns is None and caption:  # which says what is constant
@@ -101,7 +130,27 @@ def render(
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
-    return (_latex if form == "latex" else _markdown)(cells, caption)
+    text = (_latex if form == "latex" else _markdown)(cells, caption)
+    for sign, command in SIGNS[form].items():
+        text = text.replace(sign, command)
+    return text
+
+
+def with_marks(cells: Cells, above: float, form: str, mark: str) -> Cells:
+    """Return cells with marks at numbers above one, and in place of stars behind texts."""
+    first, last = (FIRST, LAST) if form in SIGNS else ("**", "**")
+
+    def marked_cell(text: str) -> str:
+        plain = text.removesuffix("*")
+        is_marked = plain != text or (NUMBER.fullmatch(text) is not None and float(text) > above)
+        if not is_marked:
+            return text
+        if mark == "bold":
+            return f"{first}{plain}{last}"
+        return f"{plain}{STAR if form in SIGNS else '*'}"
+
+    columns = {name: list(map(marked_cell, texts)) for name, texts in cells.columns.items()}
+    return cells._replace(columns=columns)
 
 
 def text_table(cells: Cells, width: int | None = None) -> str:

@@ -23,7 +23,7 @@ from scorecube.report.pair_tests import POWER
 from scorecube.report.readable import KEYS, Marked
 from scorecube.report.results import conditions, of_metrics, select_rows, view_of_result
 from scorecube.report.swap import SENSITIVITY
-from scorecube.report.tables import AS_PRINTED, COLLECTION, Table, crossed, trait, where
+from scorecube.report.tables import AS_PRINTED, COLLECTION, MARKS, Table, crossed, trait, where
 from scorecube.report.teams import VARIANCE
 from scorecube.report.views import View
 
@@ -171,13 +171,18 @@ CONDITIONS = ("sampling", "confidence", "gain", "default", "alpha")
 """Columns that LaTeX and Markdown have where they differ; captions say them."""
 
 
-def printed(rows: Callable[[xr.Dataset], Any]) -> Table:
-    """Return the declaration of a table whose cells are texts, given a function of its rows."""
+def printed(rows: Callable[[xr.Dataset], Any], bold_above: float | None = None) -> Table:
+    """Return the declaration of a table whose cells are texts, given a function of its rows.
+
+    bold_above: Numbers above it are in boldface in the paper.
+    """
 
     def make(result: xr.Dataset) -> pd.DataFrame:
         frame = pd.DataFrame(rows(result))
         frame.insert(0, COLLECTION, where(result)[COLLECTION])
         frame.attrs[AS_PRINTED] = CONDITIONS
+        if bold_above is not None:
+            frame.attrs[MARKS] = bold_above
         return frame
 
     return Table("metric gain", "", make=make)
@@ -238,6 +243,26 @@ def taus_of_gains(result: xr.Dataset) -> pd.DataFrame:
     return crossed(frame, ["metric", "default"], "gain", taus_of(frame))
 
 
+def both_coefficients(result: xr.Dataset) -> Iterator[dict[str, Any]]:
+    """Yield rho and tau of every two metrics with their gains (Sakai 2004, Tables 3 to 12)."""
+    gains, seen = GAINS.frame(result), set[frozenset[str]]()
+    with_gains = {*gains["metric"]}
+    rows = METRICS.frame(result).to_dict("records")
+    for row in gains.to_dict("records"):
+        rows.append(row | {"metric_a": row["metric"], "metric_b": row["metric"]})
+    for row in rows:
+        settings = row.get("default", row["gain"]), row["gain"]
+        metrics = row["metric_a"], row["metric_b"]
+        first, second = (
+            f"{metric} {gain}" if metric in with_gains else metric
+            for metric, gain in zip(metrics, settings, strict=True)
+        )
+        if (pair := frozenset((first, second))) not in seen:
+            seen.add(pair)
+            rho, tau = (number(row[name], 4, whole=False) for name in ("spearman", "tau"))
+            yield {"metric": first, "and": second, "Spearman": rho, "Kendall": tau}
+
+
 def taus_of(frame: pd.DataFrame) -> list[Marked]:
     """Return tau with four decimals."""
     return [number(tau, 4, whole=False) for tau in frame["tau"]]
@@ -260,7 +285,11 @@ def variances(result: xr.Dataset) -> Iterator[dict[str, Any]]:
 TABLES: Mapping[str, Mapping[str, Table]] = {
     "swap": {"sakai-2005": printed(swap), "sakai-2007": printed(swap)},
     "bootstrap": {"sakai-2007": printed(discriminative_power)},
-    "correlate": {"sakai-2007": printed(taus), "sakai-2007-gains": printed(taus_of_gains)},
+    "correlate": {
+        "sakai-2007": printed(taus, 0.8),
+        "sakai-2007-gains": printed(taus_of_gains, 0.8),
+        "sakai-2004": printed(both_coefficients, 0.99),
+    },
     "teams": {"sakai-shang-2016": printed(variances)},
 }
 """Analysis -> tables by paper. Limits of tau (Sakai and Shang 2016, Table 2): its ``triangle``."""

@@ -58,6 +58,17 @@ def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
     return dict(json.loads(attrs["plan"])["options"]) if "plan" in attrs else {}
 
 
+def told_options(attrs: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the options of a result as words, without those that name what it is about."""
+    kind = str(attrs.get("analysis", ""))
+    declared = options_of(registry.load(kind)) if kind in registry.names() else {}
+    return {
+        name: _words(value)
+        for name, value in options_of_result(attrs).items()
+        if name not in declared or declared[name].help
+    }
+
+
 def conditions(*results: Mapping[Any, Any]) -> str:
     """Return under which conditions results were made: sizes, options, trials and seed."""
     attrs = results[0]

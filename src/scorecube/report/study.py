@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,12 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy, ScorecubeError, option
 from scorecube.report.papers import FORMATS, caption
-from scorecube.report.results import chosen_metrics, of_metrics
+from scorecube.report.results import chosen_metrics, of_metrics, told_options
 from scorecube.report.tables import COLLECTION, averages, combine
 from scorecube.report.views import View, view_names, view_of
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 RESULT = "result"
 """Column with the first digits of the digests of results, where several are shown."""
+Where = Mapping[str, str]
+"""Values of options, as words, that results have."""
 
 
 def find_view(study: Study, analysis: str) -> View:
@@ -45,8 +49,11 @@ def collect_table(
     average: bool = False,
     metrics: Sequence[Any] | None = None,
     form: str = "",
+    where: Where | None = None,
 ) -> tuple[pd.DataFrame, str]:
     """Return one table over collections, and its caption.
+
+    Results whose options differ are apart, and have columns for these options.
 
     study: Where the results are.
     analysis: ``scores`` or the name of an analysis.
@@ -56,11 +63,19 @@ def collect_table(
     average: Means over the collections, see `averages`.
     metrics: Those to show; all by default.
     form: Of the caption, ``latex`` or ``markdown``; others have none.
+    where: Of results with these options only.
     Raises BadStudy: No result of the analysis in any of the collections.
+    Raises BadPlan: A caption or means, of results whose options differ.
     """
     view, frames = find_view(study, analysis), []
     table = view.find_table(name)
-    sources = list(_sources(study, view, collections, every, table.source))
+    if table.source == "result" and view.compute is None and not every:
+        sources = _results(study, view, collections, metrics, where or {})
+    else:
+        sources = list(_sources(study, view, collections, table.source))
+    differing = _differing(sources)
+    if differing and (average or form in FORMATS):
+        raise _of_several(analysis, differing)
     if not sources:
         raise _without_results(study, analysis)
     if table.source == "result":
@@ -75,6 +90,10 @@ def collect_table(
             frame = table.frame(of_metrics(source, present))
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
+        told = told_options(source.attrs)
+        for option_name in reversed(differing):
+            if option_name not in frame:
+                frame.insert(1, option_name, told.get(option_name, ""))
         frames.append(frame)
     whole = combine(frames)
     if average:
@@ -96,6 +115,84 @@ def showing(study: Study, collection: str, analysis: str) -> Iterator[None]:
         ) from error
 
 
+def _results(
+    study: Study,
+    view: View,
+    collections: Sequence[str] | None,
+    metrics: Sequence[Any] | None,
+    where: Where,
+) -> list[xr.Dataset]:
+    """Return the latest result of each collection that has the metrics, if one has.
+
+    Where their options differ, those of every set of options come together, of all collections that
+    have such a result: the set of most collections first.
+    """
+    asked = [str(parse_known(name)) for name in metric_names("metrics", metrics or ())]
+    wanted = {name.replace("-", "_"): value for name, value in where.items()}
+    stored: dict[str, list[dict[str, Any]]] = {}
+    for name in study if collections is None else collections:
+        attributes = study[name].result_attributes(view.name)
+        with showing(study, name, view.name):
+            stored[name] = [attrs for attrs in attributes if wanted.items() <= _told(attrs).items()]
+        if collections is not None and not stored[name]:
+            study[name].result(view.name)  # raises that there is none
+            raise _none_where(study, view, where)
+
+    if where and not any(stored.values()):
+        raise _none_where(study, view, where)
+
+    def latest(name: str, options: Mapping[str, str] | None = None) -> xr.Dataset:
+        found = [of for of in stored[name] if options is None or told_options(of) == options]
+        results = (study[name].result(view.name, of["digest"]) for of in reversed(found))
+        first = next(results)
+        has_all = (of for of in chain([first], results) if _has(of, asked))
+        return next(has_all, first).assign_attrs({COLLECTION: name})
+
+    has_results = [name for name, attributes in stored.items() if attributes]
+    chosen = [latest(name) for name in has_results]
+    options = [told_options(result.attrs) for result in chosen]
+    different = [of for place, of in enumerate(options) if of not in options[:place]]
+    if len(different) < 2:
+        return chosen
+    groups = [
+        [latest(name, of) for name in has_results if of in map(told_options, stored[name])]
+        for of in different
+    ]
+    return list(chain(*sorted(groups, key=len, reverse=True)))
+
+
+def _none_where(study: Study, view: View, where: Where) -> BadStudy:
+    values = ", ".join(f"{key} {value}" for key, value in where.items())
+    return BadStudy(f"{study.path}: no result of {view.name} with {option('where')} {values}")
+
+
+def _told(attrs: Mapping[str, Any]) -> dict[str, str]:
+    """Return options of a result as words, by their names in Python and on the command line."""
+    told = told_options(attrs)
+    return told | {name.removesuffix("s"): value for name, value in told.items()}
+
+
+def _has(result: xr.Dataset, metrics: Sequence[str]) -> bool:
+    return names.METRIC not in result.dims or {*metrics} <= {*labels_of(result, names.METRIC)}
+
+
+def _differing(results: Sequence[xr.Dataset]) -> dict[str, list[str]]:
+    """Return the values of options, as words, that differ between results."""
+    told = [told_options(result.attrs) for result in results]
+    by_name = {key: [of.get(key, "") for of in told] for key in chain(*told)}
+    return {key: list(dict.fromkeys(of)) for key, of in by_name.items() if len({*of}) > 1}
+
+
+def _of_several(analysis: str, differing: Mapping[str, Sequence[str]]) -> BadPlan:
+    words = "; ".join(f"{name} {' or '.join(values)}" for name, values in differing.items())
+    name, values = next(iter(differing.items()))
+    return BadPlan(
+        f"results of {analysis} with different options are no one table or figure: {words}; choose "
+        f"with {option('where', f'{name}={values[0]}')}, or name collections",
+        option="where",
+    )
+
+
 def _without_results(study: Study, analysis: str) -> BadStudy:
     return BadStudy(
         f"{study.path}: no result of {analysis} of the scores that are there now; run: scorecube "
@@ -104,13 +201,9 @@ def _without_results(study: Study, analysis: str) -> BadStudy:
 
 
 def _sources(
-    study: Study,
-    view: View,
-    collections: Sequence[str] | None,
-    every: bool = False,
-    kind: str = "result",
+    study: Study, view: View, collections: Sequence[str] | None, kind: str = "result"
 ) -> Iterator[xr.Dataset]:
-    """Yield what tables and figures are made from: the latest results by collection, or all."""
+    """Yield what tables are made from: scores, rankings, what is made of scores, or all results."""
     for name in study if collections is None else collections:
         collection, found = study[name], list[xr.Dataset]()
         named = collections is not None
@@ -120,10 +213,8 @@ def _sources(
             found = [collection.rankings] if named or collection.head.rankings else []
         elif view.compute is not None:
             found = [view.compute(collection.cube)]
-        elif every:
+        else:
             found = collection.results(view.name)
-        elif named or collection.result_attributes(view.name):
-            found = [collection.result(view.name)]
         yield from (source.assign_attrs({COLLECTION: name}) for source in found)
 
 
@@ -135,6 +226,7 @@ def draw(
     by: str | None = None,
     form: str = "curves",
     top: int | None = None,
+    where: Where | None = None,
 ) -> Figure:
     """Return the figure of the latest results of an analysis, at their first gain setting.
 
@@ -144,17 +236,23 @@ def draw(
     metrics, top: As of `scorecube.report.drawing.figure`.
     by: ``gain`` or ``sampling``, whose values in one result are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
+    where: Of results with these options only.
     Raises BadName: An analysis or a metric that does not exist.
     Raises BadStudy: No result of the analysis.
-    Raises BadPlan: What is about one collection, of several.
+    Raises BadPlan: What is about one collection, of several; results whose options differ.
     """
     from scorecube.report import drawing
 
     view = find_view(study, analysis)
     drawing.check_figure(view)
-    results = list(_sources(study, view, collections))
+    if view.compute is not None:
+        results = list(_sources(study, view, collections))
+    else:
+        results = _results(study, view, collections, metrics, where or {})
     if not results:
         raise _without_results(study, analysis)
+    if differing := _differing(results):
+        raise _of_several(analysis, differing)
     with showing(study, str(results[0].attrs[COLLECTION]), analysis):
         return _drawn(view, results, metrics, by, form, top)
 

@@ -25,6 +25,11 @@ ONE_TRIAL = "one_trial"
 """Attribute of a table with p-values that are shares of trials, perhaps 0: one trial's share."""
 LIMITS_AT = "limits_at"
 """Attribute of a table: see `Table.limits_at`."""
+MARKS = "marks"
+"""Attribute of the table of a paper with boldface: numbers above it are marked on request.
+
+Texts that end in a star are marked, too.
+"""
 TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")

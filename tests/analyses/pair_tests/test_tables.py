@@ -89,3 +89,23 @@ def test_binary_scores_of_few_topics_are_refused_or_noted(analysis: Any) -> None
     noted, silent = (make_plan(cube.isel(topic=slice(n)), analysis).warnings for n in (10, 11))
     assert any("scores 0 and 1 of 10 topics" in note for note in noted)
     assert not any("scores 0 and 1" in note for note in silent)
+
+
+def test_the_estimated_difference_of_tukey_is_what_separates_pairs() -> None:
+    """Sakai 2012: the range of rank B alpha, from plain permutations of the runs within topics."""
+    cube = simulate_cube(n_runs=6, seed=4, metrics=("AP",))
+    test = sc.Tukey(alphas=(0.3, 0.05))
+    result = sc.analyse(cube, test, trials=200, seed=3).isel(metric=0, gain=0)
+    places = sc.samples(cube, test, trials=200, seed=3)["run_permutation"]
+    scores = cube["score"].values[0, 0]
+    ranges = []
+    for order in places.transpose("trial", "unit", "run").values:
+        means = [float(np.mean([scores[order[t][r], t] for t in range(50)])) for r in range(6)]
+        ranges.append(max(means) - min(means))
+    ranges.sort(reverse=True)
+    for k, alpha in enumerate(test.alphas):
+        needed = float(result["estimated_difference"][k])
+        assert needed == pytest.approx(ranges[round(alpha * 200) - 1], abs=1e-6)
+        apart = np.abs(result["mean_difference"].values)
+        separated = result["p_value"].values < alpha
+        assert apart[separated].min() > needed >= apart[~separated].max()

@@ -65,6 +65,7 @@ def info(
 def show(
     study: options.StudyPath,
     analysis: Analysis,
+    *,
     table: Annotated[Text, flag("--table", "Table of the analysis; the first by default.")] = None,
     collection: options.Collections = None,
     metrics: Annotated[Text, flag("--metrics", "Rows of these metrics only.")] = None,

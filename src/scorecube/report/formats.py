@@ -20,9 +20,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.errors import BadName, BadPlan, counted, option, visible
+from scorecube.errors import BadName, counted, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
+from scorecube.report.marks import check_marks, with_marks, written
 from scorecube.report.readable import (
     KEYS,
     TO,
@@ -70,15 +71,6 @@ LATEX = {letter: "\\" + letter for letter in "_%&#${}"} | {
 }
 MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
 """Marks of Markdown: an ampersand begins a character's name, dollars come in pairs."""
-FIRST = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}"
-LAST = "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"
-STAR = "\N{SIX POINTED BLACK STAR}"
-SIGNS = {
-    "latex": {FIRST: r"\textbf{", LAST: "}", STAR: r"\textsuperscript{*}"},
-    "markdown": {FIRST: "**", LAST: "**", STAR: r"\*"},
-}
-"""Signs of marks while other letters are escaped, and the commands in their place."""
-NUMBER = re.compile(r"-?\d*\.\d+")
 MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 
 
@@ -105,12 +97,8 @@ def render(
     Raises BadName: An unknown format, or a column that the table does not have.
     Raises BadPlan: Marks of a table without any.
     """
-    if mark is not None and MARKS not in frame.attrs:
-        raise BadPlan(
-            f"{option('mark', mark)}: tables with boldface in a paper have marks: those of "
-            "correlate that papers have, and its triangle",
-            option="mark",
-        )
+    if mark is not None:
+        check_marks(frame, mark)
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form in ("csv", "json"):
@@ -131,26 +119,7 @@ def render(
         kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
     text = (_latex if form == "latex" else _markdown)(cells, caption)
-    for sign, command in SIGNS[form].items():
-        text = text.replace(sign, command)
-    return text
-
-
-def with_marks(cells: Cells, above: float, form: str, mark: str) -> Cells:
-    """Return cells with marks at numbers above one, and in place of stars behind texts."""
-    first, last = (FIRST, LAST) if form in SIGNS else ("**", "**")
-
-    def marked_cell(text: str) -> str:
-        plain = text.removesuffix("*")
-        is_marked = plain != text or (NUMBER.fullmatch(text) is not None and float(text) > above)
-        if not is_marked:
-            return text
-        if mark == "bold":
-            return f"{first}{plain}{last}"
-        return f"{plain}{STAR if form in SIGNS else '*'}"
-
-    columns = {name: list(map(marked_cell, texts)) for name, texts in cells.columns.items()}
-    return cells._replace(columns=columns)
+    return written(text, form)
 
 
 def text_table(cells: Cells, width: int | None = None) -> str:

@@ -73,7 +73,7 @@ OPTIONS = {
     "import": "--name --metric --layout --teams --replace",
     "info": "--format",
     "compare": "--metrics --collections --missing --format",
-    "gate": "--run --baseline --margin --metrics --collections --missing --allow-undecided --format",
+    "gate": "--run --baseline --margin --at-least --each --metrics --collections --missing --allow-undecided --format",
     "preferences": "--name",
     "standardise": "--collection --name --method",
     "fetch": "",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import samples as samples
     from scorecube.workflow.api import table as table
     from scorecube.workflow.comparison import compare as compare
-    from scorecube.workflow.comparison import gate as gate
+    from scorecube.workflow.gate import gate as gate
     from scorecube.workflow.sweep import sweep as sweep
     from scorecube.workflow.sweep_file import Entry as Entry
 
@@ -69,7 +69,8 @@ _NAMES = {
     "report.papers": "latex markdown",
     "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
     "list_analyses list_metrics open_study read_rankings samples table",
-    "workflow.comparison": "compare gate",
+    "workflow.comparison": "compare",
+    "workflow.gate": "gate",
     "workflow.sweep": "sweep",
     "workflow.sweep_file": "Entry",
 }

@@ -16,6 +16,8 @@ page's table; a part writes its own rows. With ``--samples`` rows are only print
 | maxt | any pair significant though none differs (`maxt`) |
 | board | the same of weighted means over collections |
 | gate | false verdicts, limits of differences, false equivalence |
+| many | false verdicts of gates over four collections and five metrics |
+| pairs | p-values beside limits, t with Holm, Tukey's limits near the end of the range |
 | groups, bags | all of these where topics come in groups, or are put into bags |
 | swap | limits of the required difference, the share and tau of the halves |
 | tau | limits of tau over infinitely many topics |

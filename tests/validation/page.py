@@ -11,6 +11,7 @@ from tests.validation.cases import Row, read
 PAGE = Path(__file__).parents[2] / "docs" / "believe" / "ranks.md"
 CSV = PAGE.with_suffix(".csv")
 LIMITS = ("means", "leader", "rank sets", "difference")
+VERDICTS = ("false pass", "false fail", "fail at half")
 SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("means", ("means",)): "means",
     ("means", ("means, worst",)): "means, worst of 12 runs",
@@ -24,12 +25,20 @@ SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("maxt", ("max-T",)): "max-T",
     ("groups", ("max-T",)): "groups: max-T",
     ("gate", ("false pass",)): "gate passes the margin",
-    ("gate", ("false pass, all equal",)): "gate passes, all equal",
+    ("gate", ("fail at half",)): "gate fails half the margin",
     ("gate", ("false fail",)): "gate fails equals",
-    ("board", ("false pass", "false fail")): "board: gate errs",
-    ("groups", ("false pass", "false fail")): "groups: gate errs",
-    ("groups", ("false pass, all equal",)): "groups: gate passes, all equal",
-    ("bags", ("false pass", "false fail")): "bags: gate errs",
+    ("board", VERDICTS): "board: gate errs",
+    ("groups", VERDICTS): "groups: gate errs",
+    ("bags", VERDICTS): "bags: gate errs",
+    (
+        "many",
+        ("any fail of equals", "any fail of equals, the mean"),
+    ): "gate of 25 rows fails equals",
+    ("many", ("any fail at half the margin",)): "gate of 25 rows fails half the margin",
+    ("many", ("all pass at the margin",)): "gate of 25 rows passes the margin",
+    ("pairs", ("paired t: p against limits", "compare: p against limits")): "p against limits",
+    ("pairs", ("t with Holm",)): "t with Holm, near the end of the range",
+    ("pairs", ("Tukey limits",)): "Tukey's limits, near the end of the range",
     ("gate", ("equivalent",)): "equivalent at the margin",
 }
 """Rows of the table by part and quantities."""

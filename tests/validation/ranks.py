@@ -15,6 +15,8 @@ from scipy import stats
 
 from tests.validation import rates, truths
 from tests.validation.cases import MODEL, POPULATION, Case
+from tests.validation.pairs import many
+from tests.validation.pairs import pairs as tests_of_pairs
 from tests.validation.rates import Measure, family_error, gates, leaderboard
 from tests.validation.truths import Law, Truth, binary, made, normal
 
@@ -248,5 +250,7 @@ def bags() -> Cases:
 
 
 PARTS: dict[str, Callable[[], Cases]] = {
-    each.__name__: each for each in (means, leader, sets, maxt, board, gate, groups, bags)
+    **{each.__name__: each for each in (means, leader, sets, maxt, board, gate, many)},
+    "pairs": tests_of_pairs,
+    **{each.__name__: each for each in (groups, bags)},
 }

@@ -14,6 +14,8 @@ from scorecube.analyses.preparation import make_table
 from scorecube.collection.many_collections import join_collections
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse
+from scorecube.workflow.comparison import Asked, compared
+from scorecube.workflow.gate import FAIL, PASS, judge
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
 
 ALPHA = 0.05
@@ -130,7 +132,7 @@ def gates(pairs: Sequence[Truth], number: int, seed: int) -> Values:
     mean, whether a gate errs, and whether the limits of the difference hold.
 
     With a loss of exactly the margin, a pass is false, and so is ``equivalent`` by `Paired`; with
-    equal means (margin .01) a fail is.
+    a loss of half the margin, or equal means (margin .01), a fail is.
     """
     columns = [_gate(pair, number, seed + 1000 * place) for place, pair in enumerate(pairs)]
     return {name: np.stack([each[name] for each in columns], axis=1) for name in columns[0]}
@@ -151,24 +153,19 @@ def _gate(pair: Truth, number: int, seed: int) -> Values:
 
 def judged(scores: Any, run: str, baseline: str, loss: float) -> dict[str, Any]:
     """Return of each sample whether the limits of a difference hold, and whether the verdict of a
-    gate errs: a pass with a loss of the margin, or a fail with equal means.
+    gate errs: a pass with a loss of the margin, a fail with half of it, or with equal means."""
+    found = compared(scores, Asked(run, baseline, {}), None, "refuse")
+    rows = [found.rows[found.collections[-1], cell] for cell in found.cells]
+    low, high = (np.array([getattr(row, end) for row in rows]) for end in ("low", "high"))
 
-    A gate passes scores that are equal on every unit; such passes are counted by themselves.
-    """
-    margin = loss if loss > EQUAL_MEANS else 0.01
-    found = sc.gate(scores, run, baseline, margin=margin)
-    at = {
-        name: found[name].values[-1, :, 0]
-        for name in ("low", "high", "smallest_shown", "verdict", "wins", "losses")
-    }
-    values = {
-        "difference": covers(at["low"], at["high"], -loss),
-        "half width": at["smallest_shown"],
-    }
-    if margin != loss:
-        return values | {"false fail": at["verdict"] == "fail"}
-    passed, alike = at["verdict"] == "pass", at["wins"] + at["losses"] == 0
-    return values | {"false pass": passed & ~alike, "false pass, all equal": passed & alike}
+    def share(margin: float, verdict: str) -> Floats:
+        found = [judge(row, margin, row.p_of_loss(margin), 1).verdict for row in rows]
+        return np.array([each == verdict for each in found], float)
+
+    values = {"difference": covers(low, high, -loss), "half width": (high - low) / 2}
+    if loss <= EQUAL_MEANS:
+        return values | {"false fail": share(0.01, FAIL)}
+    return values | {"false pass": share(loss, PASS), "fail at half": share(2 * loss, FAIL)}
 
 
 def boards(board: Sequence[Truth], number: int, seed: int) -> Values:

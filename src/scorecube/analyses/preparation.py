@@ -43,6 +43,7 @@ def make_table(
     missing: Literal["refuse", "drop"] = "refuse",
     bags: bool = True,
     weights: Mapping[str, float] | None = None,
+    on_grid: bool = True,
 ) -> Table:
     """Return the table of one collection, or of several that are joined along topic.
 
@@ -50,6 +51,7 @@ def make_table(
         coordinate ``collection`` along topic names strata.
     bags: Whether more than 1,400 topics are put into bags, as many as the cube says.
     weights: Weights of collections; 1 for those that it does not name.
+    on_grid: Whether scores are put on the grid, which refuses differences that are too small.
     """
     cube, notes = as_cube(cube), list[str]()
     schema.check(cube, schema.CUBE, "the cube")
@@ -59,6 +61,8 @@ def make_table(
     of_topic, strata = units_of(cube, notes, in_bags=bags, weights=weights)
     sizes = np.bincount(of_topic)
     scores, binary, ranges = _unit_scores(cube, distinct, of_topic, sizes)
+    for of_cell, ends in zip(scores if on_grid else (), ranges, strict=False):
+        check_differences(of_cell, ends)
     return Table(
         metrics=tuple(labels_of(cube, names.METRIC)),
         gains=tuple(labels_of(cube, names.GAIN)),
@@ -143,7 +147,6 @@ def _unit_scores(
         ends = _range_of(cube, metric, binary=binary[-1])
         if ends is not None:
             check_range(scores, *ends)
-        check_differences(mean[-1], ends)
         ranges.append(ends)
     # In C order, as sums of doubles depend on the order of their terms.
     return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges

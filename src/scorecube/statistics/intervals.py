@@ -25,6 +25,8 @@ hide that all depends on a few: limits of a run with AP below .001 on most topic
 samples, in .70 with a share of 1e-9."""
 
 
+MOST_SURE, HALVINGS = -12.0, 45
+"""Exponent of ten of the smallest 1 - confidence whose limits are looked at, and steps to it."""
 LEAST_P = float(np.finfo(float).tiny)
 """Of p-values, which are never 0."""
 
@@ -143,6 +145,28 @@ def mean_limits(
     few = few_differ(samples, width) | (mean <= low) | (mean >= high)
     least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
     return least, most
+
+
+def p_of_mean(samples: Sequence[Sample], ends: Range | None, bound: float) -> float:
+    """Return the p-value of a mean of at least `bound`, one-sided, by its limits.
+
+    It is half of the smallest 1 - confidence at which the upper limit of `mean_limits` is below
+    the bound; above a half where the mean is above it. NaN where there are no limits.
+    """
+    low, high = mean_limits(samples, ends, 0.0)
+    if np.isnan(low):
+        return np.nan
+    above = (low + high) / 2 >= bound
+    smallest, largest = MOST_SURE, 0.0  # exponents of ten of 1 - confidence
+    for _ in range(HALVINGS):
+        middle = (smallest + largest) / 2
+        low, high = mean_limits(samples, ends, 1 - 10.0**middle)
+        if low > bound if above else high < bound:
+            largest = middle
+        else:
+            smallest = middle
+    tail: float = 10.0**largest / 2
+    return 1 - tail if above else tail
 
 
 def guarded_estimate(

@@ -1,8 +1,9 @@
-"""Is one system better than another? Differences with limits, and gates on them."""
+"""Is one system better than another? Differences of their means with limits and p-values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -10,42 +11,147 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.differences import TOO_FEW
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
+from scorecube.analyses.units import Range
 from scorecube.collection.arguments import cubes_of
 from scorecube.collection.schema import labels_of, read_variables
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
-from scorecube.statistics.grid import EQUAL
-from scorecube.statistics.intervals import Sample, difference_limits, estimate, guarded_estimate
+from scorecube.statistics.grid import least_difference
+from scorecube.statistics.intervals import (
+    Sample,
+    difference_limits,
+    estimate,
+    guarded_estimate,
+    mean_limits,
+    one_sided_p,
+    p_of_mean,
+    two_sided_p,
+)
 
-PASS, FAIL, NO_VERDICT = "pass", "fail", "no verdict"
-CONFIDENCE, LEAST_UNITS = 0.95, 6
-"""Of limits; fewest topics, groups or bags for a verdict of a gate."""
+CONFIDENCE = 0.95
+"""Of limits."""
+TINY = 1e-4
+"""Share of the range below which differences on every topic count as equal."""
+Missing = Literal["refuse", "drop"]
+Cell = tuple[str, str]
+"""A metric and a gain setting."""
 VARIABLES = read_variables("""
     [collection metric gain]
     difference | estimate | score | mean score of the system less that of the baseline
     low | low:difference | score | lower limit of the difference
     high | high:difference | score | upper limit of the difference
+    p_value | p_value | 1 | p-value of no difference, two-sided, from the estimate of the limits
     wins | count | topics | topics on which the system is better
     ties | count | topics | topics on which both are equal
     losses | count | topics | topics on which the system is worse
     smallest_shown | estimate | score | half the width of the limits
-    verdict | label | 1 | verdict
-    reason | label | 1 | why there is no verdict, or what it rests on
 """)
-UNKNOWN = (np.nan, np.nan, np.nan, 0, 0, 0, np.nan)
-"""Numbers of a comparison without any, in the order of `VARIABLES`."""
+NO_SUCH_METRIC = "no such metric"
 
 
-class Difference(NamedTuple):
-    """The difference of two systems by one metric; counts of units: better, equal and worse."""
+class Asked(NamedTuple):
+    """What is compared: a system with a baseline, or with a number, of each metric.
+
+    run, baseline: Labels of runs or systems; no baseline where there are numbers.
+    at_least: Numbers by metric.
+    """
+
+    run: str
+    baseline: str | None
+    at_least: Mapping[str, float]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems whose scores are read."""
+        return (self.run,) if self.baseline is None else (self.run, self.baseline)
+
+
+class Part(NamedTuple):
+    """Scores of one collection by one metric and gain setting.
+
+    sample: Differences of two systems, or scores of one.
+    ends: Range of the scores; None if unknown.
+    least: Difference up to which scores are equal.
+    binary, higher: Whether scores are 0 and 1; whether larger ones are better.
+    counts: Units on which the system is better, equal and worse.
+    """
 
     sample: Sample
+    ends: Range | None
+    least: float
     binary: bool
-    width: float | None  # of the range of scores
     higher: bool
-    counts: tuple[int, ...]
+    counts: tuple[int, int, int]
+
+    @property
+    def width(self) -> float | None:
+        """Width of the range."""
+        return None if self.ends is None else self.ends[1] - self.ends[0]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A difference in one collection, or in the mean over several: `VARIABLES`, and more.
+
+    reason: Why there is none, or no limits; empty where there are.
+    ends: Range of the scores; None if unknown.
+    n_units: Topics, groups or bags of all collections.
+    """
+
+    difference: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p_value: float = np.nan
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    reason: str = ""
+    higher: bool = True
+    ends: Range | None = None
+    n_units: int = 0
+    p_of_loss: Callable[[float], float] = lambda _: np.nan
+    """P-value of a loss of at most a margin, one-sided."""
+
+    @property
+    def smallest_shown(self) -> float:
+        """Half the width of the limits."""
+        return (self.high - self.low) / 2
+
+    @property
+    def toward_better(self) -> tuple[float, float]:
+        """Limits in the direction of the metric: below 0 is worse."""
+        return (self.low, self.high) if self.higher else (-self.high, -self.low)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Rows along collections (the mean over several is the last, without a name) and cells."""
+
+    collections: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    rows: Mapping[tuple[str, Cell], Row]
+    notes: tuple[str, ...]
+
+    def dataset(self, labels: Mapping[str, Mapping[tuple[str, Cell], str]]) -> xr.Dataset:
+        """Return the rows as variables along collection, metric and gain, with labels of them."""
+        metrics = list(dict.fromkeys(metric for metric, _ in self.cells))
+        gains = list(dict.fromkeys(gain for _, gain in self.cells))
+        dims = (names.COLLECTION, names.METRIC, names.GAIN)
+        shape = len(self.collections), len(metrics), len(gains)
+        coords = zip(dims, (self.collections, metrics, gains), strict=True)
+        result = xr.Dataset(coords={dim: np.array(of, object) for dim, of in coords})
+        keys = [(name, cell) for name in self.collections for cell in product(metrics, gains)]
+        for variable in VARIABLES:
+            values = [getattr(self.rows[key], variable.name) for key in keys]
+            array = np.array(values).reshape(shape)
+            result[variable.name] = (dims, array, variable.attrs())
+        for name, by_key in labels.items():
+            texts = np.array([by_key[key] for key in keys], object).reshape(shape)
+            result[name] = (dims, texts, {"role": "label"})
+        return result.assign_attrs(notes=list(self.notes))
 
 
 def compare(
@@ -54,14 +160,15 @@ def compare(
     baseline: str,
     *,
     metrics: Sequence[Any] | None = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Missing = "refuse",
 ) -> xr.Dataset:
     """Compare two systems by each metric, in each collection and in the mean over them.
 
     Estimand: the difference of both means over infinitely many topics of each collection. 95 %
     limits are those of Student's t; where fewer than 8 topics have another difference than most,
     and for scores of 0 and 1, after adding two pseudo-topics at plus and minus the width of the
-    range. Those of the mean use Satterthwaite's degrees of freedom.
+    range. Without a range, such few topics have no limits. Those of the mean use Satterthwaite's
+    degrees of freedom. Differences below 1e-4 of the range on every topic count as equal.
 
     Parameters
     ----------
@@ -78,9 +185,10 @@ def compare(
     -------
     differences
         Variables along collection, metric and gain; the collection of the mean is empty:
-        ``difference``, ``low``, ``high`` (system less baseline, in units of the score), ``wins``,
-        ``ties``, ``losses``, ``smallest_shown`` (half the width of the limits), ``verdict``
-        (better, worse, equal, not shown, unknown) and ``reason``.
+        ``difference``, ``low``, ``high`` (system less baseline, in units of the score),
+        ``p_value`` (below .05 where the limits do not hold 0), ``wins``, ``ties``, ``losses``,
+        ``smallest_shown`` (half the width of the limits), ``verdict`` (better, worse, equal, not
+        shown, unknown) and ``reason``.
 
     Raises
     ------
@@ -97,141 +205,193 @@ def compare(
     >>> differences["verdict"].values.ravel().tolist()
     ['not shown']
     """
-    return _compared(scores, (run, baseline), None, metrics, missing)
+    found = compared(scores, Asked(run, baseline, {}), metrics, missing)
+    verdicts = {key: word_of(row) for key, row in found.rows.items()}
+    reasons = {key: row.reason for key, row in found.rows.items()}
+    result = found.dataset({"verdict": verdicts, "reason": reasons})
+    return result.assign_attrs(run=run, baseline=baseline)
 
 
-def gate(scores: Any, run: str, baseline: str, *, margin: float, **how: Any) -> xr.Dataset:
-    """Judge whether a system is no worse than a baseline by more than a margin.
-
-    Parameters
-    ----------
-    margin
-        Largest loss that does not matter, in units of the score.
-    scores, run, baseline
-        As of `compare`.
-    how
-        ``metrics`` and ``missing``, as of `compare`.
-
-    Returns
-    -------
-    differences
-        As of `compare`, where ``verdict`` is ``pass`` if the lower limit is above -margin or all
-        scores are equal, ``fail`` if the upper limit is below 0 and the lower one below -margin,
-        else ``no verdict``; so it is with fewer than 6 topics, missing scores, or a missing run.
-        The attribute ``verdict`` is ``fail`` if any fails, else ``no verdict`` if any has none,
-        else ``pass``.
-
-    Examples
-    --------
-    >>> from scorecube.testing import simulate_cube
-    >>> cube = simulate_cube(n_runs=6, seed=3)
-    >>> gate(cube, "team01-run1", "team02-run1", margin=0.2, metrics=["AP"]).attrs["verdict"]
-    'pass'
-    """
-    if not 0 < margin < np.inf:
-        raise BadPlan(f"{option('margin', margin)}: expected a number above 0", option="margin")
-    result = _compared(scores, (run, baseline), margin, **how)
-    verdicts = result["verdict"].values.ravel().tolist()
-    overall = next(word for word in (FAIL, NO_VERDICT, PASS) if word in verdicts)
-    return result.assign_attrs(margin=margin, verdict=overall)
+def word_of(row: Row) -> str:
+    """Return what a comparison says of a difference."""
+    least, most = row.toward_better
+    if row.n_units and row.wins + row.losses == 0:
+        return "equal"
+    if np.isnan(least):
+        return "unknown"
+    if least > 0:
+        return "better"
+    return "worse" if most < 0 else "not shown"
 
 
-def _compared(
-    scores: Any,
-    systems: tuple[str, str],
-    margin: float | None,
-    metrics: Sequence[Any] | None = None,
-    missing: Literal["refuse", "drop"] = "refuse",
-) -> xr.Dataset:
-    """Return the comparison of two systems; with a margin, the verdicts of a gate."""
+def compared(
+    scores: Any, asked: Asked, metrics: Sequence[Any] | None, missing: Missing
+) -> Compared:
+    """Return the differences that are asked for, in each collection and in the mean over them."""
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
-    _check_systems(cubes, *systems)
+    _check_systems(cubes, asked)
     notes: list[str] = []
-    every = {name: dict(_differences(of, systems, missing, notes)) for name, of in cubes.items()}
+    every = {name: dict(_parts(name, of, asked, missing, notes)) for name, of in cubes.items()}
     groups = {name: {name: of} for name, of in every.items()}
-    groups |= {"": every} if len(every) > 1 else {}
-    cells = dict.fromkeys(cell for of in every.values() for cell in of)
-    labels = [list(groups), *(list(dict.fromkeys(column)) for column in zip(*cells, strict=True))]
-    rows = [
-        _row({name: of.get(cell, "no such metric") for name, of in group.items()}, margin)
-        for group in groups.values()
-        for cell in product(*labels[1:])
-    ]
-    coords = zip(VARIABLES[0].dims, (np.array(of, object) for of in labels), strict=True)
-    result = xr.Dataset(coords=dict(coords))
-    for variable, values in zip(VARIABLES, zip(*rows, strict=True), strict=True):
-        array = np.array(values, object if variable.role == "label" else None)
-        array = array.reshape([*map(len, labels)])
-        result[variable.name] = (variable.dims, array, variable.attrs())
-    about = {"run": systems[0], "baseline": systems[1], "notes": list(dict.fromkeys(notes))}
-    return result.assign_attrs(about)
+    if len(every) > 1:
+        groups[""] = every
+    known = dict.fromkeys(cell for of in every.values() for cell in of)
+    metrics_of = dict.fromkeys(metric for metric, _ in known)
+    gains_of = dict.fromkeys(gain for _, gain in known)
+    cells = tuple(product(metrics_of, gains_of))
+    rows = {}
+    for name, group in groups.items():
+        for cell in cells:
+            parts = {of: parts.get(cell, NO_SUCH_METRIC) for of, parts in group.items()}
+            rows[name, cell] = _row(parts, asked.at_least.get(cell[0]))
+    return Compared(tuple(groups), cells, rows, tuple(dict.fromkeys(notes)))
 
 
-def _check_systems(cubes: Mapping[str, xr.Dataset], run: str, baseline: str) -> None:
+def _check_systems(cubes: Mapping[str, xr.Dataset], asked: Asked) -> None:
     """Refuse runs or systems that no collection has, and one alone."""
-    if run == baseline:
-        raise BadPlan(f"{option('run', run)} is the baseline; name two systems", option="run")
-    coords = [cube.coords.get(dim) for cube in cubes.values() for dim in (names.RUN, names.SYSTEM)]
-    known = sorted({str(label) for of in coords if of is not None for label in of.values})
-    for argument, name in (("run", run), ("baseline", baseline)):
+    if asked.run == asked.baseline:
+        text = f"{option('run', asked.run)} is the baseline; name two systems"
+        raise BadPlan(text, option="run")
+    known = set()
+    for cube in cubes.values():
+        for dim in (names.RUN, names.SYSTEM):
+            known |= {*labels_of(cube, dim)} if dim in cube.coords else set()
+    for argument, name in zip(("run", "baseline"), asked.systems, strict=False):
         if name not in known:
-            raise BadName(f"no run {name!r}; nearest: {nearest(name, known)}", option=argument)
+            text = f"no run {name!r}; nearest: {nearest(name, sorted(known))}"
+            raise BadName(text, option=argument)
 
 
-def _differences(
-    cube: xr.Dataset, systems: tuple[str, str], missing: Any, notes: list[str]
-) -> Iterator[tuple[tuple[str, str], Difference | str]]:
-    """Yield the difference by each metric and gain setting, or why there is none."""
-    gains = labels_of(cube, names.GAIN)
+def _parts(
+    name: str, cube: xr.Dataset, asked: Asked, missing: Missing, notes: list[str]
+) -> Iterator[tuple[Cell, Part | str]]:
+    """Yield the scores by each metric and gain setting, or why there are none."""
     for metric in labels_of(cube, names.METRIC):
-        differences: list[Difference | str]
+        of_gains: list[Part | str]
         try:
-            table = make_table(cube.sel(metric=[metric]), runs=systems, missing=missing)
-            differences = [_difference(table, int(k), systems) for k in table.cell_of[0]]
+            table = make_table(
+                cube.sel(metric=[metric]), runs=asked.systems, missing=missing, on_grid=False
+            )
+            of_gains = [_part(table, int(cell), asked, metric) for cell in table.cell_of[0]]
             notes += table.notes
+            notes += _notes_of_tiny(name, metric, table, asked)
         except ScorecubeError as error:
-            differences = [str(error)] * len(gains)
-        yield from zip(product([metric], gains), differences, strict=True)
+            of_gains = [str(error)] * cube.sizes[names.GAIN]
+        for gain, part in zip(labels_of(cube, names.GAIN), of_gains, strict=True):
+            yield (metric, gain), part
 
 
-def _difference(table: Table, cell: int, systems: tuple[str, str]) -> Difference | str:
-    """Return the difference of two systems of a table in a cell."""
+def _part(table: Table, cell: int, asked: Asked, metric: str) -> Part | str:
+    """Return the differences of two systems of a table in a cell, or the scores of one."""
     if len(table.sizes) < 2:
         return "a single topic has no limits"
-    first, second = (table.scores[cell, table.runs.index(name)] for name in systems)
-    difference, ends, higher = first - second, table.ranges[cell], bool(table.higher[cell])
+    ends = table.ranges[cell]
     width = None if ends is None else ends[1] - ends[0]
-    scale = max(np.abs(table.scores[cell]).max(), 1e-300) if width is None else width
-    equal = np.abs(difference) <= EQUAL * scale
-    (sample,) = table.samples(np.where(equal, 0.0, difference))
-    better = (difference > 0) == higher
-    counts = [int(of.sum()) for of in (better & ~equal, equal, ~better & ~equal)]
-    return Difference(sample, bool(table.binary[cell]), width, higher, tuple(counts))
+    scores = table.scores[cell, table.runs.index(asked.run)]
+    least = least_difference(table.scores[cell], width)
+    if asked.baseline is None:
+        apart = scores - asked.at_least[metric]
+    else:
+        apart = _differences(table, cell, asked)
+        scores = apart
+    equal = np.abs(apart) <= least
+    better = ~equal & ((apart > 0) == bool(table.higher[cell]))
+    counts = int(better.sum()), int(equal.sum()), int((~equal & ~better).sum())
+    (sample,) = table.samples(scores)
+    return Part(sample, ends, least, bool(table.binary[cell]), bool(table.higher[cell]), counts)
 
 
-def _row(parts: Mapping[str, Difference | str], margin: float | None) -> tuple[Any, ...]:
-    """Return the values of `VARIABLES` in the mean over collections; unknown if any of them is."""
-    known, reason = [part for part in parts.values() if isinstance(part, Difference)], ""
+def _differences(table: Table, cell: int, asked: Asked) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the differences of two systems on units: 0 where they are equal, or all are tiny."""
+    first, second = (table.scores[cell, table.runs.index(name)] for name in asked.systems)
+    apart = first - second
+    ends = table.ranges[cell]
+    width = None if ends is None else ends[1] - ends[0]
+    least = least_difference(table.scores[cell], width)
+    if width is not None and np.abs(apart).max() < TINY * width:
+        least = TINY * width
+    return np.where(np.abs(apart) <= least, 0.0, apart)
+
+
+def _notes_of_tiny(name: str, metric: str, table: Table, asked: Asked) -> list[str]:
+    """Return a note where differences count as equal that are not."""
+    if asked.baseline is None:
+        return []
+    first, second = (table.scores[:, table.runs.index(of)] for of in asked.systems)
+    for cell, apart in enumerate(np.abs(first - second).max(axis=1)):
+        ends = table.ranges[cell]
+        if ends is None:
+            continue
+        width = ends[1] - ends[0]
+        if least_difference(table.scores[cell], width) < apart < TINY * width:
+            where = f"{name}: " if name else ""
+            return [
+                f"{where}{metric} differs by up to {apart:.2g} on a topic, below {TINY:g} of its "
+                "range, and counts as equal."
+            ]
+    return []
+
+
+def _row(parts: Mapping[str, Part | str], bound: float | None) -> Row:
+    """Return the difference in the mean over collections; unknown if any of them is.
+
+    bound: What the mean of one system is compared with; None for differences of two.
+    """
+    known = [part for part in parts.values() if isinstance(part, Part)]
     if len(known) < len(parts):
         lacking = [name for name, part in parts.items() if isinstance(part, str)]
-        reason = f"unknown in {', '.join(lacking)}" if len(parts) > 1 else str(*parts.values())
-    elif len({(part.width, part.higher) for part in known}) > 1:
-        reason = "the range or direction of the metric differs between collections"
-    if reason:
-        return *UNKNOWN, "unknown" if margin is None else NO_VERDICT, reason
-    width, higher = known[0].width, known[0].higher
+        one = next(part for part in parts.values() if isinstance(part, str))
+        many = f"unknown in {', '.join(lacking)}"
+        return Row(reason=many if len(parts) > 1 else one)
+    if len({(part.ends, part.higher) for part in known}) > 1:
+        return Row(reason="the range or direction of the metric differs between collections")
+    wins, ties, losses = np.sum([part.counts for part in known], axis=0).tolist()
     samples = [part.sample._replace(weight=1 / len(known)) for part in known]
-    guarded = guarded_estimate(samples, width, binary=all(part.binary for part in known))
+    numbers = _numbers_of_pair(known, samples) if bound is None else _numbers(known, samples, bound)
+    return Row(
+        **numbers,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+        reason=TOO_FEW if np.isnan(numbers["low"]) else "",
+        higher=known[0].higher,
+        ends=known[0].ends,
+        n_units=sum(len(sample.sums) for sample in samples),
+    )
+
+
+def _numbers_of_pair(parts: Sequence[Part], samples: Sequence[Sample]) -> dict[str, Any]:
+    """Return the numbers of a difference of two systems."""
+    width = parts[0].width
+    binary = all(part.binary for part in parts)
+    least = max(part.least for part in parts)
+    guarded = guarded_estimate(samples, width, binary=binary, least=least)
     low, high = difference_limits(guarded, width, CONFIDENCE)
-    wins, ties, losses = np.sum([part.counts for part in known], axis=0)
-    least, most = (low, high) if higher else (-high, -low)
-    if wins + losses == 0:
-        verdict, reason = ("equal", "") if margin is None else (PASS, "equal on every topic")
-    elif margin is None:
-        verdict = "better" if least > 0 else "worse" if most < 0 else "not shown"
-    else:
-        verdict = PASS if least > -margin else FAIL if least < -margin and most < 0 else NO_VERDICT
-    if margin is not None and sum(len(sample.sums) for sample in samples) < LEAST_UNITS:
-        verdict, reason = NO_VERDICT, f"fewer than {LEAST_UNITS} topics"
-    half = (high - low) / 2
-    return estimate(samples).mean, low, high, wins, ties, losses, half, verdict, reason
+    better = guarded if parts[0].higher else guarded._replace(mean=-guarded.mean)
+    return {
+        "difference": float(estimate(samples).mean),
+        "low": float(low),
+        "high": float(high),
+        "p_value": float(two_sided_p(guarded)),
+        "p_of_loss": lambda margin: float(one_sided_p(better, -margin)),
+    }
+
+
+def _numbers(parts: Sequence[Part], samples: Sequence[Sample], bound: float) -> dict[str, Any]:
+    """Return the numbers of the difference of a mean from a number."""
+    ends, higher = parts[0].ends, parts[0].higher
+    low, high = mean_limits(samples, ends, CONFIDENCE)
+
+    def p_of_loss(margin: float) -> float:
+        if higher:
+            return p_of_mean(samples, ends, bound - margin)
+        return 1 - p_of_mean(samples, ends, bound + margin)
+
+    below = p_of_mean(samples, ends, bound)
+    return {
+        "difference": float(estimate(samples).mean) - bound,
+        "low": float(low) - bound,
+        "high": float(high) - bound,
+        "p_value": min(1.0, 2 * min(below, 1 - below)),
+        "p_of_loss": p_of_loss,
+    }

@@ -14,7 +14,8 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.judge_comparison import labels as compared_labels
-from scorecube.errors import BadStudy
+from scorecube.analyses.units import groups_left_out
+from scorecube.errors import BadPlan, BadStudy
 from scorecube.report.page import _cards
 from scorecube.report.results import median_of
 from scorecube.report.tables import averages
@@ -92,3 +93,33 @@ def test_a_question_has_one_card() -> None:
 
     cards = _cards([section("bootstrap", 0.1), section("tukey", 0.2)], ["AP"], False, {})
     assert len({card["question"] for card in cards}) == len(cards) > 0
+
+
+def test_a_repetition_without_a_score_leaves_its_system_without_one() -> None:
+    """The mean of the other repetitions would be of other seeds than elsewhere."""
+    runs = ["a#1", "a#2", "b#1", "b#2"]
+    scores = np.arange(12.0).reshape(4, 3) / 12
+    scores[0, 1] = np.nan
+    systems = {run: run[0] for run in runs}
+    cube = sc.cube_from_scores({"AP": pd.DataFrame(scores, runs, ["1", "2", "3"])}, systems=systems)
+    with pytest.raises(BadPlan, match=r"1 of 3 topics, most of a \(1\)"):
+        sc.analyse(cube, sc.Correlation())
+
+
+def test_groups_that_are_left_out_hold_as_many_of_each_collection() -> None:
+    groups = groups_left_out([30, 12, 7])
+    parts = np.split(groups, [30, 42])
+    assert [sorted(set(part.tolist())) for part in parts] == [[*range(7)]] * 3
+    assert all(np.ptp(np.bincount(part)) <= 1 for part in parts)
+    assert groups_left_out([30, 4]).size == 0
+    first, second = np.split(groups_left_out([30, 30]), 2)
+    assert (first != second).any()  # drawn for each collection by itself
+
+
+def test_top_runs_are_the_best_in_the_direction_of_the_metric() -> None:
+    frame = pd.DataFrame([[0.5, 0.25], [0.1, 0.2], [0.9, 0.9]], ["a", "b", "c"], ["1", "2"])
+    scores = {"loss": frame}
+    cube = sc.import_scores(scores, lower_is_better=["loss"], notify=lambda _: None)
+    assert sc.select(cube, top_runs=2)["run"].values.tolist() == ["a", "b"]
+    other = sc.import_scores(scores, notify=lambda _: None)
+    assert sc.select(other, top_runs=2)["run"].values.tolist() == ["a", "c"]

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 SOURCE = Path(sc.__file__).parent
 ROOMS = ("analyses", "collection", "workflow", "ingest", "report", "design")
-OF_COMMANDS = {"replace", "name", "by", "columns", "collections", "part", "runs", "sort"}
+OF_COMMANDS = {"replace", "name", "by", "columns", "collections", "items", "part", "runs"}
+OF_COMMANDS |= {"sort", "mark", "where"}
 """Arguments that messages of commands and of sweep files name, and no function of Python."""
 OF_PYTHON = {"ax", "preset", "analysis"}
-NOT_YET = {"items"}
-"""Arguments that come with the readers of tools."""
 CALL = re.compile(r"sc\.\w+\([^)]*\)")
 
 
@@ -57,7 +56,7 @@ def python_arguments() -> set[str]:
 
 
 def test_arguments_that_messages_name_exist_in_python() -> None:
-    known = python_arguments() | OF_COMMANDS | NOT_YET
+    known = python_arguments() | OF_COMMANDS
     named = list(named_options())
     assert len(named) >= 25
     assert [one for one in named if one[1] not in known | OF_PYTHON] == []
@@ -72,8 +71,7 @@ def test_arguments_that_messages_name_exist_on_the_command_line(scorecube: Cli) 
     absent = {
         (file, name)
         for file, name in named_options()
-        if name not in OF_PYTHON | NOT_YET
-        and spelled.get(name, "--" + name.replace("_", "-")) not in flags
+        if name not in OF_PYTHON and spelled.get(name, "--" + name.replace("_", "-")) not in flags
     }
     assert not absent
 

@@ -167,7 +167,7 @@ RELATIONS: dict[str, Relation] = {
         laws(
             reliability=Law(times=dict.fromkeys(VARIANCES, SCALE**2)),
             judges=scaled(*JUDGED, *JUDGED_DIFFERENCES),
-            stability=Law(), correlate=scaled("sorted_mean"), tukey=scaled("mean", *SCALED, close=["t"]),
+            stability=Law(), correlate=scaled("sorted_mean"), tukey=scaled("mean", "estimated_difference", *SCALED, close=["t"]),
             paired=scaled("mean", *OF_PAIRED[2:], *SCALED, close=OF_PAIRED[:2]), teams=FIXED, leaderboard=scaled(*LIMITS_OF_MEANS), board=scaled(*OF_BOARDS), maxt=scaled("mean", *SCALED, close=["t"]),
             swap="bins are as wide as before",
             bootstrap=scaled("mean", "estimated_difference", *SCALED, close=["t"]), randomisation=scaled("mean", *SCALED, close=["t"]),

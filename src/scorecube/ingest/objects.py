@@ -95,7 +95,9 @@ def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
 
 
 def _is_by_metric(labels: pd.Index[Any]) -> bool:
-    """Return whether labels are known measures, which are neither runs nor topics."""
+    """Return whether labels are known measures, which are neither runs nor topics by name."""
+    if header_word(str(labels.name)) in RUNS | ROLES["topic"]:
+        return False
     return len(labels) > 0 and all(measures.is_measure(_label(label)) for label in labels)
 
 
@@ -260,10 +262,12 @@ def cube_from_scores(
     array([[0.3, 0.2]])
     """
     if runs is not None and topics is not None:
-        axes = list(map(str, runs)), list(map(str, topics))
+        index = pd.Index(list(map(str, runs)), name=names.RUN)
+        columns_of = pd.Index(list(map(str, topics)), name=names.TOPIC)
         arrays = scores if isinstance(scores, Mapping) else {SCORE: scores}
         scores = {
-            metric: pd.DataFrame(values, *axes, copy=False) for metric, values in arrays.items()
+            metric: pd.DataFrame(values, index, columns_of, copy=False)
+            for metric, values in arrays.items()
         }
     part = read_objects(scores, chosen=chosen_columns(columns))
     cubes = cubes_of([part], teams=teams, systems=systems, notify=notify)

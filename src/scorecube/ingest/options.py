@@ -63,7 +63,9 @@ class ImportOptions:
         None, "Metric of files that do not name it; otherwise the only one to read."
     )
     layout: str = option_field(
-        AUTO, "auto, or " + "; ".join(f"{name}: {about}" for name, about in layouts().items()) + "."
+        AUTO,
+        f"auto, by the content, or one of {', '.join(layouts())}; the page Your own data says what "
+        "each is.",
     )
     run_column: str | None = option_field(None, "Column of runs, such as model_name.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")

@@ -74,7 +74,9 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: pd.DataFrame) -> x
         # A metric that uses no gains has one score, whatever the gain settings.
         for j, gain in enumerate(gains if uses[i] else gains[:1])
     }
-    frame = pd.DataFrame(shares[tuple(zip(*rows.values(), strict=True))], [*rows], labels)
+    of_rows = shares[tuple(zip(*rows.values(), strict=True))]
     groups = dict(zip(labels, topics.values, strict=True))
-    agreement: xr.Dataset = cube_from_scores({"agreement": frame}, topic_groups=groups)
+    agreement: xr.Dataset = cube_from_scores(
+        {"agreement": of_rows}, runs=[*rows], topics=labels, topic_groups=groups
+    )
     return agreement

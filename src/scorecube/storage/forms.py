@@ -56,12 +56,12 @@ GROUP: Final[Form] = {"bytes": _is_count, "files": _is_count}
 RANKINGS: Final[Form] = {**GROUP, "levels": _are_counts}
 CUBE: Final[Form] = {
     **GROUP,
-    **dict.fromkeys(("runs", "teams", "topics", "missing_scores"), _is_count),
+    **dict.fromkeys(("runs", "topics", "missing_scores"), _is_count),
     **dict.fromkeys(("metrics", "gains"), _are_texts),
     "origin": lambda value: _is_object(value) and _are_texts([*value.values()]),
 }
 OF_SOME_CUBES: Final[Form] = {
-    **dict.fromkeys(("systems", "fewest_runs", "most_runs"), _is_count),
+    **dict.fromkeys(("teams", "systems", "fewest_runs", "most_runs"), _is_count),
     names.DOUBTS: _are_texts,
     names.WORDS: _are_words,
 }

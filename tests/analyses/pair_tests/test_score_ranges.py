@@ -61,8 +61,8 @@ def test_tests_of_pairs_see_differences_of_any_size(scores: Floats) -> None:
     assert -result["t"].item() == pytest.approx(t.statistic, rel=0.01, abs=0.01)
     p = result["p_value"].squeeze().to_series()
     assert p["t"] == pytest.approx(t.pvalue, rel=0.05, abs=1e-300)
-    # Differences of 1e-9 of the range are ties.
-    apart = np.rint(differences / (1e-9 * np.ptp(scores)))
+    # Without a range, differences of 1e-12 of the scores' size are ties.
+    apart = np.rint(differences / (1e-12 * np.abs(scores).max()))
     sign = scipy.stats.binomtest(int((apart > 0).sum()), int((apart != 0).sum()))
     assert p["sign"] == pytest.approx(sign.pvalue, rel=1e-3, abs=1e-300)
     if n > 50:

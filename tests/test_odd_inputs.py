@@ -53,10 +53,10 @@ def test_every_rule_has_an_odd_input(tmp_path: Path) -> None:
 
 def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecube: Cli) -> None:
     path, study = tmp_path / "AP.csv", tmp_path / "study.zarr"
-    GOOD.T.assign(b=-999.0).rename_axis("topic").to_csv(path)
+    GOOD.T.assign(b=54.3).rename_axis("topic").to_csv(path)
     noted: list[str] = []
     import_scores(path, notify=noted.append)
-    (doubt,) = noted
+    _, doubt = noted
     assert f"note: {doubt}" in scorecube("import", study, "--name", "c", path).succeeded().stderr
     assert doubt in scorecube("info", study, "--warnings").succeeded().stdout
     assert "warning  AP lies between 0 and 1" in scorecube("info", study).succeeded().stdout

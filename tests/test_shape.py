@@ -40,7 +40,7 @@ class Sums(NamedTuple):
     statements: int
 
 
-NOW = Shape(parallel=25.1, nested=5.9, untyped=15.2, conditionals=6, longest_signature=12)
+NOW = Shape(parallel=23.6, nested=5.4, untyped=15.2, conditionals=6, longest_signature=12)
 """What the source has today, rounded up: lower a figure where a commit has lowered it."""
 GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature=8)
 MOST = Sums(lines=30_000, statements=17_500)

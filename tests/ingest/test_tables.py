@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadPlan
+from scorecube.ingest.codes import CODES
 from scorecube.workflow.api import import_scores
 from tests.ingest.reading import read_matrix
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 SCORES = st.floats(1e-9, 1e6) | st.floats(-1e6, -1e-9) | st.just(0.0)
+SCORES = SCORES.filter(lambda score: score not in CODES)
 LABELS = st.text("abcXYZ019._- é", min_size=1, max_size=6).map(str.strip).filter(bool)
 
 
@@ -42,45 +44,39 @@ def refused(files: Any, **options: Any) -> BadInput:
 
 # Long tables
 
-SPELLINGS: dict[str, tuple[str, str]] = {
-    # Header of a table -> what its columns are taken for, and what is not read.
-    "run,topic,score": ("run = run, topic = topic, metric = s (score)", ""),
-    "system,query,value": ("run = system, topic = query, metric = s (value)", ""),
-    "Model Name,Question ID,EM": ("run = Model Name, topic = Question ID, metric = EM", ""),
-    "method,query_id,ndcg_cut_10,map": (
-        "run = method, topic = query_id, metrics = nDCG@10 (ndcg_cut_10), AP (map)", ""),
-    "model,id,acc": ("run = model, topic = id, metric = acc", ""),
-    "classifier_name,dataset_name,accuracy": (
-        "run = classifier_name, topic = dataset_name, metric = accuracy", ""),
-    "name,qid,measure,value": ("run = name, topic = qid, metric = measure, score = value", ""),
-    "run_tag,topic,metric,gain,score": (
-        "run = run_tag, topic = topic, metric = metric, gain = gain, score = score", ""),
-    "model,dataset_name,split,item,acc": (
-        "run = model, topic = item, collection = dataset_name, split, metric = acc", ""),
-    "model,item,seed,acc": ("run = model, topic = item, seed = seed, metric = acc", ""),
-    "model,query_id,conversation,acc": (
-        "run = model, topic = query_id, topic_group = conversation, metric = acc", ""),
-    "system,run,item,acc": ("run = run, system = system, topic = item, metric = acc", ""),
-    "model,question_id,question,acc": (
-        "run = model, topic = question_id, metrics = question, acc", ""),
-    ",model,item,acc": ("run = model, topic = item, metric = acc", "a column without a name"),
-    "Unnamed: 0,model,id,item,acc": ("run = model, topic = item, metric = acc", "Unnamed: 0, id"),
-    "model,item,score,metric,rank": (
-        "run = model, topic = item, metric = metric, score = score", "rank"),
+ROLES = {
+    # Header of a table of a row -> the line about what its columns are taken for.
+    "run,topic,score": "runs: column run (1); topics: column topic (1); metrics: score",
+    "system,query,value": "runs: column system (1); topics: column query (1); metrics: score (column value)",
+    "Model Name,Question ID,EM": "runs: column Model Name (1); topics: column Question ID (1); metrics: EM",
+    "method,query_id,ndcg_cut_10,map": "runs: column method (1); topics: column query_id (1); metrics: nDCG@10 (column ndcg_cut_10), AP (column map)",
+    "model,id,acc": "runs: column model (1); topics: column id (1); metrics: acc",
+    "classifier_name,dataset_name,accuracy": "runs: column classifier_name (1); topics: column dataset_name (1); metrics: accuracy",
+    "name,qid,measure,value": "runs: column name (1); topics: column qid (1); metrics: column measure (1)",
+    "run_tag,topic,metric,gain,score": "runs: column run_tag (1); topics: column topic (1); metrics: column metric (1)",
+    "model,dataset_name,split,item,acc": "runs: column model (1); topics: column item (1); metrics: acc; collections: dataset_name, split (1)",
+    "model,item,category,acc": "runs: column model (1); topics: column item (1); metrics: acc; collections: category (1)",
+    "model,item,seed,acc": "runs: column model (1); topics: column item (1); metrics: acc; repetitions: seed (1)",
+    "model,query_id,conversation,acc": "runs: column model (1); topics: column query_id (1); metrics: acc; groups: conversation (1)",
+    "system,run,item,acc": "runs: column run (1); topics: column item (1); metrics: acc; systems: system (1)",
+    ",model,item,acc": "runs: column model (1); topics: column item (1); metrics: acc; not read: a column without a name",
+    "Unnamed: 0,model,id,item,acc": "runs: column model (1); topics: column item (1); metrics: acc; not read: Unnamed: 0, id",
+    "model,item,score,metric,rank": "runs: column model (1); topics: column item (1); metrics: column metric (1); not read: rank",
+    "model,item,acc,latency_ms,total_tokens,turn,n_docs,acc_std,acc_ci_low,price": (
+        "runs: column model (1); topics: column item (1); metrics: acc; not read: latency_ms, total_tokens, turn, n_docs, acc_std, acc_ci_low, price"),
+    "syst\u00e8me,requ\u00eate,AP": "runs: column syst\u00e8me (1); topics: column requ\u00eate (1); metrics: AP",
+    "user_id,nDCG@10,HR@10": "runs: the file (1); topics: column user_id (1); metrics: nDCG@10, HR@10",
+    "topic,bm25,dense": "runs: columns bm25, dense (2); topics: column topic (1); metrics: s",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("header", SPELLINGS)
-def test_spellings_and_what_they_are_taken_for(tmp_path: Path, header: str) -> None:
+@pytest.mark.parametrize("header", ROLES)
+def test_what_columns_are_taken_for(tmp_path: Path, header: str) -> None:
     cells = ["1"] * len(header.split(","))
     noted: list[str] = []
     path = written(tmp_path / "s.csv", f"{header}\n{','.join(cells)}\n")
-    import_scores([path], layout="long", notify=noted.append)
-    taken, unread = SPELLINGS[header]
-    assert noted[0] == f"columns: {taken}"
-    assert [line for line in noted if line.startswith("not read")] == (
-        [f"not read: {unread}"] if unread else []
-    )
+    import_scores([path], notify=noted.append)
+    assert [line for line in noted if line.startswith("runs: ")] == [ROLES[header]]
 
 
 AMBIGUOUS = {
@@ -89,14 +85,14 @@ AMBIGUOUS = {
     "model,query_id,doc_id,score": ("topic", "query_id"),
     "model,item,seed,epoch,acc": ("seed", "epoch"),
     "model,item,metric,score,value": ("score", ""),
-    "model,item,metric,acc": ("score", ""),
-    "model,text,acc": ("topic", "text"),
+    "model,text,foo": ("topic", "text"),
 }
 
 
 @pytest.mark.parametrize("header", AMBIGUOUS)
 def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, header: str) -> None:
-    path = written(tmp_path / "s.csv", f"{header}\n{','.join('1' * len(header.split(',')))}\n")
+    row = ",".join("1" * len(header.split(",")))
+    path = written(tmp_path / "s.csv", f"{header}\n{row}\n")
     role, column = AMBIGUOUS[header]
     error = refused([path], layout="long")
     assert f"may be the {role}" in str(error)
@@ -109,7 +105,7 @@ def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, hea
 
 
 TYPED = [
-    {"model": f"m{m}", "item": item, "benchmark": name, "seed": seed, "correct": bool((m + item + seed) % 3), "f1": (m * 7 + item * 3 + seed) / 11, "tokens": m + item}
+    {"model": f"m{m}", "item": item, "benchmark": name, "seed": seed, "correct": bool((m + item + seed) % 3), "f1": (m * 7 + item * 3 + seed) / 11, "recall": m + item}
     for name in ("gsm8k", "arc") for m in range(3) for seed in ((1, 2) if m == 1 else (1,)) for item in range(4)
 ]  # fmt: skip
 
@@ -126,13 +122,13 @@ def test_the_same_table_in_all_formats_is_the_same_bit_for_bit(tmp_path: Path) -
     expected = import_scores(tmp_path / "a.csv", collections=True)
     assert list(expected) == ["gsm8k", "arc"]
     cube = expected["arc"]
-    assert cube["metric"].values.tolist() == ["correct", "f1", "tokens"]
+    assert cube["metric"].values.tolist() == ["correct", "f1", "recall"]
     assert cube["run"].values.tolist() == ["m0#1", "m1#1", "m1#2", "m2#1"]
     assert cube["system"].values.tolist() == ["m0", "m1", "m1", "m2"]
     assert cube["score"].sel(metric="f1", run="m1#2", topic="3").item() == (7 + 9 + 2) / 11
     others: list[Any] = sorted(tmp_path.glob("[ab].*"))
     others += [frame, frame.set_index(["model", "item"])]
-    others.append(frame.astype({"model": "category", "tokens": "Int64", "correct": object}))
+    others.append(frame.astype({"model": "category", "recall": "Int64", "correct": object}))
     for other in others:
         for name, found in import_scores(other, collections=True).items():
             assert found.identical(expected[name])
@@ -186,16 +182,14 @@ def test_long_tables_come_back_bit_by_bit(
 def test_metrics_are_named_by_column_file_or_option(tmp_path: Path) -> None:
     text = "qid,run,score\n1,a,0.5\n1,b,\n"
     path = written(tmp_path / "ndcg_cut_10.csv", text)
-    assert import_scores([path])["metric"].values.tolist() == ["nDCG@10"]
+    assert import_scores([path])["metric"].values.tolist() == ["score"]
     cube = import_scores([path], metric="wss")
     assert cube["metric"].values.tolist() == ["wss"]
     np.testing.assert_array_equal(cube["score"].values, [[[[0.5], [math.nan]]]])
     other = written(tmp_path / "rr.csv", "qid,run,score\n1,a,0.25\n2,a,0.125\n")
-    both = import_scores([path, other])["score"]
-    nan = math.nan
-    np.testing.assert_array_equal(
-        both.values[:, 0], [[[0.5, nan], [nan, nan]], [[0.25, 0.125], [nan, nan]]]
-    )
+    assert "the file tells the rows apart" in str(refused([path, other]))
+    both = import_scores([path, other], collection_column="file", collections=True)
+    assert {name: cube.sizes["topic"] for name, cube in both.items()} == {"ndcg_cut_10": 1, "rr": 2}
     long = written(tmp_path / "s.csv", "run,topic,metric,score\na,1,map,0.5\na,1,map_cut_10,1\n")
     for asked in ("AP", "map"):
         assert import_scores([long], metric=asked)["metric"].values.tolist() == ["AP"]
@@ -231,7 +225,7 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     only = ["--collection-column", "split", "--metric", "f1"]
     frame.assign(split="test").query("benchmark == 'gsm8k'").to_csv(path, index=False)
     outcome = scorecube("import", tmp_path / "other.zarr", path, *only).succeeded()
-    assert "not read: benchmark, correct, tokens" in outcome.stderr
+    assert "not read: benchmark, correct, recall" in outcome.stderr
     assert list(sc.open_study(tmp_path / "other.zarr")) == ["test"]
 
 
@@ -269,7 +263,7 @@ def test_seeds_name_runs(tmp_path: Path) -> None:
     selected = sc.select(cube, runs=["a#1", "b"])
     assert systems(selected) == {"a#1": "a", "b": "b"}
     wide = pd.DataFrame([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], ["a#1", "a#2", "b"], ["q1", "q2"])
-    assert sc.cube_from_scores({"m": wide}, systems=systems(cube)).equals(cube)
+    assert sc.cube_from_scores({"score": wide}, systems=systems(cube)).equals(cube)
     again = refused([written(tmp_path / "again.csv", SEEDS + "a,2,q1,.9\n")])
     assert again.line == 8
     single = import_scores([written(tmp_path / "m.csv", "run,seed,topic,score\na,7,q1,.1\nb,7,q1,.3\n")])  # fmt: skip

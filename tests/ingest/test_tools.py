@@ -44,16 +44,16 @@ def written(path: Path, content: str) -> Path:
 
 
 DETECTED = [
-    ("topic\ta\t1\n401\t0.5\t0.25\n", "matrix"),  # a run called 1, as in TREC-8
-    ("topic\ta\t1\nCD007431\t0.5\t0.25\n", "matrix"),
-    ("1,2\n0.5,0.25\n", "matrix"),
-    ("sys1\n0.5\n", "matrix"),
-    ("topic,a\n1,\n", "matrix"),
-    ("a,b\n0.5,x\n0.5,y\n", "matrix"),  # read as one, and refused with its line
+    ("topic\ta\t1\n401\t0.5\t0.25\n", "table"),  # a run called 1, as in TREC-8
+    ("topic\ta\t1\nCD007431\t0.5\t0.25\n", "table"),
+    ("1,2\n0.5,0.25\n", "table"),
+    ("sys1\n0.5\n", "table"),
+    ("topic,a\n1,\n", "table"),
+    ("a,b\n0.5,x\n0.5,y\n", "table"),  # read as one, and refused with its line
     ("0.5 0.25\n1 0\n", "numbers"),
-    (",topic,run,score\n0,1,a,0.5\n", "long"),
-    ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "long"),
-    ('{"meta": {"n": 1}, "model": "a", "item": "1", "acc": 1}\n', "long"),
+    (",topic,run,score\n0,1,a,0.5\n", "table"),
+    ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "table"),
+    ('{"meta": {"n": 1}, "model": "a", "item": "1", "acc": 1}\n', "table"),
     ("runid all me\nmap all 0.5\n", "trec_eval"),
     ("map 1 0.5\nrunid all me\n", "trec_eval"),
     ("11pt_avg CD1 0.5\n", "trec_eval"),
@@ -65,7 +65,7 @@ DETECTED = [
     ("AP\t0.5\nP@5\t0.5\n", "ir_measures"),  # means, and refused with what to do
     ("runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\n", "gdeval"),
     ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "gdeval"),
-    ('{"query_id": "1", "measure": "AP", "value": 0.5, "run": "a"}\n', "long"),
+    ('{"query_id": "1", "measure": "AP", "value": 0.5, "run": "a"}\n', "table"),
 ]
 
 
@@ -312,7 +312,7 @@ def test_other_reports(tmp_path: Path) -> None:
     file = CASES / "datasets-down-matrix" / "opencompass.csv"
     cube = sc.import_scores(file, metric="accuracy", notify=said.append)
     assert cube.sizes["run"] == 2
-    assert "not read: version, metric, mode" in said
+    assert any("not read: version, mode" in line for line in said)
     folder = CASES / "ranx-saved-files"
     cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
     assert cube["score"].mean().item() == 0.75

@@ -14,6 +14,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube.errors import ScorecubeError
+from scorecube.ingest.headings import TAKEN
 from scorecube.workflow import api
 
 RUN = b"1 Q0 d1 1 3 a\n1 Q0 d2 2 2 a\n2 Q0 d1 1 1 a\n"
@@ -59,6 +60,7 @@ def observe(case: Odd, folder: Path) -> str:
     noted: list[str] = []
     try:
         cube = read(case, paths, noted.append)
+        noted = [line for line in noted if not line.startswith(TAKEN)]
         if case.role != "scores":
             cube = api.evaluate(cube, ["AP"], gains=case.gains)
     except ScorecubeError as error:

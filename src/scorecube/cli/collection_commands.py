@@ -13,10 +13,10 @@ from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
 from scorecube.ingest.formats import AUTO
+from scorecube.ingest.headings import TAKEN
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.ingest.readers import layouts
 from scorecube.ingest.readers.general import NUMBERS
-from scorecube.ingest.roles import TAKEN
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from scorecube.ingest.kinds import readable_kind
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scorecube.ingest.columns import Table
+
 
 AUTO = "auto"
 FILE = "file"
@@ -86,10 +88,13 @@ class File:
     @cached_property
     def rows(self) -> list[list[str]]:
         """Cells of these lines between commas, tabs or semicolons; none of other files."""
-        from scorecube.ingest.tables import delimiter_of
+        from scorecube.ingest.delimited import delimiter_of, without_comments
 
-        lines = [] if self.is_json or not self.text else self.lines
+        if self.is_json or not self.text:
+            return []
         delimiter = delimiter_of(self.text)
+        text, _ = without_comments("\n".join(self.lines), delimiter)
+        lines = [line for line in text.split("\n") if line.strip()]
         return [[cell.strip(' "') for cell in line.split(delimiter)] for line in lines]
 
     @property
@@ -109,24 +114,32 @@ class File:
         """The first object of JSON; an empty one of other files."""
         return self.records[0][1] if self.records else {}
 
-    @cached_property
+    @property
     def table(self) -> pd.DataFrame:
-        """The file as a table; see `scorecube.ingest.tables` and `scorecube.ingest.json_rows`."""
-        from scorecube.ingest import json_rows, tables
+        """The cells of the file as a table."""
+        return self.whole_table.frame
+
+    @cached_property
+    def whole_table(self) -> Table:
+        """The file as a table; see `delimited` and `json_rows`."""
+        from scorecube.ingest import delimited, json_rows, tables
+        from scorecube.ingest.columns import Table
         from scorecube.ingest.kinds import PARQUET
 
         column = self.asked.score_column
         if self.kind == PARQUET:
-            table = tables.table_of_frame(tables.read_parquet(self.path))
+            table = Table(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
         elif self.is_json:
             wanted = [*self.asked.chosen.values(), *filter(None, [column])]
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
-            table = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
+            frame = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
+            table = Table(frame, path=self.path)
         else:
-            table = tables.table_of_text(self.text, self.path)
+            table = Table(*delimited.read_delimited(self.text, self.path), self.path)
         if column is None or self.asked.metric is None:
             return table
-        return tables.with_score_column(table, column, self.asked.metric, self.path)
+        frame = tables.with_score_column(table.frame, column, self.asked.metric, self.path)
+        return table._replace(frame=frame)
 
     @property
     def names(self) -> set[str]:
@@ -140,9 +153,10 @@ class File:
         return only if all(isinstance(part, dict) for part in only.values()) else {}
 
 
-Scores = "Iterable[Row] | pd.DataFrame | Part"
-"""What readers return: rows, or a frame with the columns run, topic and score, and perhaps further
-fields of `Row`, system, gain and topic_group, whose index is the line."""
+Scores = "Iterable[Row] | pd.DataFrame | Part | Table"
+"""What readers return: a table whose columns are decided with those of other files; rows; or a
+frame with the columns run, topic and score, and perhaps further fields of `Row`, system, gain and
+topic_group, whose index is the line."""
 Detect = Callable[[File], bool]
 
 

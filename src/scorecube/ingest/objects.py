@@ -14,9 +14,10 @@ from scorecube import names
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest import measure_names as measures
+from scorecube.ingest.columns import FILE, Table, chosen_columns, no_table
 from scorecube.ingest.files import PathLike, name_in
-from scorecube.ingest.formats import FILE, File
-from scorecube.ingest.roles import ROLES, RUNS, chosen_columns, header_word, no_table
+from scorecube.ingest.formats import File
+from scorecube.ingest.headings import ROLES, RUNS, header_word
 from scorecube.ingest.scores import (
     DIMS,
     LOGGER,
@@ -29,7 +30,7 @@ from scorecube.ingest.scores import (
     only_measures,
 )
 from scorecube.ingest.tables import metric_of_column, table_of_frame, with_score_column
-from scorecube.ingest.tabular import read_long
+from scorecube.ingest.tabular import read_tables
 
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
@@ -56,7 +57,8 @@ def read_objects(
         if column is not None:
             metric = metric or metric_of_column(column)
             table = with_score_column(table, column, metric, None)
-        return read_long(table, None, metric, roles)
+        (part,) = read_tables([Table(table)], metric=metric, chosen=roles)
+        return part
     if chosen:
         raise no_table(chosen, kind_of(scores))
     values = list(scores.values()) if isinstance(scores, Mapping) else []
@@ -79,7 +81,9 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
     values = list(frames.values())
     if all(map(_has_topics_and_metrics, values)):
         named = [frame.assign(run=str(run)) for run, frame in frames.items()]
-        return read_long(table_of_frame(pd.concat(named, ignore_index=True)), None, metric)
+        table = Table(table_of_frame(pd.concat(named, ignore_index=True)))
+        (part,) = read_tables([table], metric=metric)
+        return part
     if all(_is_by_metric(frame.columns) for frame in values):
         return _of_runs(frames, metric)
     if all(_is_by_metric(frame.index) for frame in values):

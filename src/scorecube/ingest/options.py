@@ -67,7 +67,7 @@ class ImportOptions:
         f"auto, by the content, or one of {', '.join(layouts())}; the page Your own data says what "
         "each is.",
     )
-    run_column: str | None = option_field(None, "Column of runs, such as model_name.")
+    run_column: str | None = option_field(None, "Column of runs, or file; several between commas.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
     score_column: str | None = option_field(
         None, "Column of the scores, such as scores.0.value; of JSON, dots reach nested fields."
@@ -77,6 +77,10 @@ class ImportOptions:
     )
     collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
     seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
+    group_column: str | None = option_field(
+        None, "Column of what topics have in common, such as passage_id."
+    )
+    no_score: tuple[str, ...] = option_field((), "Codes for no score, such as -1 or -999.")
     words: tuple[str, ...] = option_field(
         (),
         "What runs, topics, collections and repetitions are called, such as "

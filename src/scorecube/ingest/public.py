@@ -15,8 +15,9 @@ import xarray as xr
 
 from scorecube.errors import BadName, FetchFailed
 from scorecube.ingest.formats import File
+from scorecube.ingest.reading import MATRIX
 from scorecube.ingest.scores import cubes_of, only_cube
-from scorecube.ingest.tabular import read_matrix
+from scorecube.ingest.tabular import read_tables
 
 ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
 """Environment variables: address of the files, and the folder that keeps them."""
@@ -78,10 +79,10 @@ def fetch(name: str) -> xr.Dataset:
     (61, 'CC BY-SA 4.0')
     """
     paths, known = fetch_files(name), public_collections()[name]
-    parts = [
-        read_matrix(File.read(path), file["metric"])
-        for file, path in zip(known.files, paths, strict=True)
-    ]
+    parts = []
+    for file, path in zip(known.files, paths, strict=True):
+        table = File.read(path).whole_table
+        parts += read_tables([table], metric=file["metric"], layout=MATRIX)
     return only_cube(cubes_of(parts)).assign_attrs(known.facts)
 
 

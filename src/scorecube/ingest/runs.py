@@ -27,7 +27,7 @@ from scorecube.ingest.entries import (
 )
 from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.formats import File
-from scorecube.ingest.roles import RUNS, header_word
+from scorecube.ingest.headings import RUNS, header_word
 from scorecube.ingest.run_bytes import judged_content
 from scorecube.ingest.tables import label_of
 

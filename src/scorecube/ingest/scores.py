@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,13 @@ from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, either
+from scorecube.ingest.cells import numbers_of
+from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.files import PathLike, refuse_unprintable
+from scorecube.ingest.headings import TAKEN, is_aggregate
 from scorecube.ingest.measure_names import why_kept
-from scorecube.ingest.roles import TAKEN
-from scorecube.ingest.tables import in_one_line, labels_of, numbers_of, plain_cells
+from scorecube.ingest.repeats import advice_on_repeats
+from scorecube.ingest.tables import in_one_line, labels_of, plain_cells
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -41,6 +44,10 @@ class Part(NamedTuple):
     path: PathLike | None
     notes: Sequence[str] = ()
     words: tuple[str, ...] = names.USUAL_WORDS
+    rest: pd.DataFrame | None = None
+    """Columns that are not read, by line: one may tell repeated rows apart."""
+    percent: frozenset[str] = frozenset()
+    """Metrics in whose cells a per cent sign was read."""
 
 
 def matrix_scores(metric: str, table: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
@@ -90,9 +97,13 @@ def cubes_of(
     systems: Mapping[str, str] | None = None,
     notify: Notify | None = None,
     path: PathLike | None = None,
+    no_score: Sequence[str] = (),
+    ranges: Collection[str] = (),
 ) -> dict[str, xr.Dataset]:
     """Return the cubes of scores by collection.
 
+    no_score: Cells that are codes for no score.
+    ranges: Metrics whose range is declared; of others, usual codes are refused.
     teams, systems: Run -> team, and run -> system whose repetition it is; `path` is their file.
     Raises BadInput: A cell that is no score, a missing label, a score that stands twice.
     """
@@ -101,7 +112,11 @@ def cubes_of(
         (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
     lines: list[str] = []
     cubes = {}
-    for collection, frame in _joined(parts).groupby("collection", sort=False, observed=True):
+    joined = _joined(parts, no_score)
+    refuse_codes(joined["metric"], joined[SCORE].to_numpy(), ranges)
+    if means := _means_in(parts):
+        warn(f"left out, as means and the like: topic {listed(means)}")
+    for collection, frame in joined.groupby("collection", sort=False, observed=True):
         array = _with_scores(_array(frame), str(collection), warn)
         metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
         team_of = teams_of(runs, teams, notify=lines.append)
@@ -121,9 +136,9 @@ def cubes_of(
     return cubes
 
 
-def _joined(parts: Sequence[Part]) -> pd.DataFrame:
+def _joined(parts: Sequence[Part], no_score: Sequence[str] = ()) -> pd.DataFrame:
     """Return the scores of all parts; those of repetitions have runs named by run and seed."""
-    tidy = list(map(_tidied, parts))
+    tidy = [_tidied(part, no_score) for part in parts]
     frame = tidy[0] if len(tidy) == 1 else pd.concat(tidy)
     if not len(frame):
         raise BadInput("no scores", parts[0].path)
@@ -134,6 +149,7 @@ def _joined(parts: Sequence[Part]) -> pd.DataFrame:
         labels = frame.iloc[repeated[0]]
         text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
         text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
+        text += advice_on_repeats(tidy, [part.rest for part in parts], KEYS)
         raise _problem(parts[at], int(repeated[0] - starts[at]), text)
     pairs = frame[["run", "seed"]].drop_duplicates()
     if not pairs["run"].is_unique:
@@ -143,10 +159,13 @@ def _joined(parts: Sequence[Part]) -> pd.DataFrame:
     return frame
 
 
-def _tidied(part: Part) -> pd.DataFrame:
-    """Return scores with all labels, as categories; refuse a missing one, and what is no score."""
+def _tidied(part: Part, no_score: Sequence[str]) -> pd.DataFrame:
+    """Return scores with all labels, as categories; refuse a missing one, and what is no score.
+
+    Rows of means and the like are left out.
+    """
     frame = plain_cells(part.frame)
-    columns = dict[str, Any]()
+    columns: dict[str, Any] = {}
     for role in LABELS:
         if role not in frame:
             columns[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([""]))
@@ -156,12 +175,27 @@ def _tidied(part: Part) -> pd.DataFrame:
             columns[role] = in_one_line(columns[role])
         if role not in MAY_BE_EMPTY and (empty := columns[role] == "").any():
             raise _problem(part, int(empty.argmax()), f"the {role} is missing")
-    columns[SCORE], wrong = numbers_of(frame[SCORE])
+    numbers = numbers_of(without_codes(frame[SCORE], no_score))
+    columns[SCORE] = numbers.values
+    wrong = numbers.wrong
     if len(wrong):
-        cell, metric = str(frame[SCORE].iloc[wrong[0]]).strip(), columns["metric"][wrong[0]]
+        cell = str(frame[SCORE].iloc[wrong[0]]).strip()
+        metric = columns["metric"][wrong[0]]
         text = f"score {cell!r} of {metric} is not a finite number from -1e12 to 1e12"
         raise _problem(part, wrong[0], text)
-    return pd.DataFrame(columns, frame.index)
+    topics = columns["topic"]
+    means = [topic for topic in topics.categories if is_aggregate(topic)]
+    tidy = pd.DataFrame(columns, frame.index)
+    return tidy[~topics.isin(means)] if means else tidy
+
+
+def _means_in(parts: Sequence[Part]) -> list[str]:
+    """Return the labels of topics that are left out, as they stand for several."""
+    found: dict[str, None] = {}
+    for part in parts:
+        labels = labels_of(part.frame["topic"]).categories
+        found |= dict.fromkeys(filter(is_aggregate, labels))
+    return list(found)
 
 
 def _problem(part: Part, row: int, text: str) -> BadInput:

@@ -1,85 +1,25 @@
-"""Tables as they are stored -> data frames: CSV, TSV, JSON lines, Parquet; labels from CSV files.
+"""Parquet and data frames -> tables; the labels of rows; labels from CSV files.
 
 The columns of a table are called as in the file, its index `LINE` holds lines, or rows from 1 on.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scorecube.collection.schema import LARGEST_SCORE
-from scorecube.errors import BadInput, counted, kind_of
+from scorecube.errors import BadInput, kind_of
 from scorecube.files import label_of_spreadsheet
+from scorecube.ingest.delimited import LINE, refuse_repeated, table_of_text
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
-from scorecube.ingest.roles import SCORES, header_word
+from scorecube.ingest.headings import SCORES, header_word
 from scorecube.names import SCORE
 
-MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
-"""Cells of missing scores, in lower case."""
-FLAGS = {"true": 1.0, "false": 0.0}
-"""Cells of correct and wrong answers, in lower case."""
-DELIMITERS = "\t;,"
-LINE = "line"
 NESTED = (list, tuple, dict, set, np.ndarray)
-
-
-def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
-    """Return the table of a text with cells between commas, tabs or semicolons.
-
-    has_header: Without one, columns are numbered, and cells may stand between blanks.
-    """
-    reader = csv.reader(
-        io.StringIO(text), delimiter=delimiter_of(text), strict=True, skipinitialspace=True
-    )
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    start = 1
-    try:
-        for row in reader:
-            cells = row[0].split() if len(row) == 1 and not has_header else row
-            if len(cells) > 1 or any(map(str.strip, cells)):
-                rows.append(cells)
-                lines.append(start)
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise BadInput(f"not CSV: {error}", path, start) from None
-    if not rows:
-        raise BadInput("the file has no cell that is not empty", path)
-    width = len(rows[0])
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != width:
-            text = f"{counted(len(row), 'cell')}, the header has {width}"
-            raise BadInput(text, path, line)
-    if not has_header:
-        header = list(map(str, range(1, width + 1)))
-        return pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object)
-    header = list(map(str.strip, rows[0]))
-    refuse_repeated(header, path, lines[0])
-    return pd.DataFrame(rows[1:], pd.Index(lines[1:], name=LINE), header, dtype=object)
-
-
-def refuse_repeated(header: list[str], path: PathLike | None, line: int | None = None) -> None:
-    """Refuse two columns of one name (BadInput)."""
-    if repeated := [name for name, count in Counter(header).items() if count > 1]:
-        raise BadInput(f"several columns are called {repeated[0]!r}", path, line)
-
-
-def delimiter_of(text: str) -> str:
-    """Return the most frequent delimiter that occurs equally often in the first two lines."""
-    lines = [line for line in text[:10_000_000].split("\n", 50) if line.strip()][:2] or [""]
-    outside = ["".join(line.split('"')[::2]) for line in lines]  # quotes
-    counts = {mark: [line.count(mark) for line in outside] for mark in DELIMITERS}
-    fitting = [mark for mark in DELIMITERS if counts[mark][0] and len(set(counts[mark])) == 1]
-    return max(fitting or DELIMITERS[::-1], key=lambda mark: counts[mark][0])
 
 
 def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFrame:
@@ -173,32 +113,6 @@ def columns_of(
         raise BadInput(f"the header must have the columns {expected}; found {found}", path, 1)
     for line, *cells in table.reindex(columns=wanted, fill_value="").itertuples(name=None):
         yield line, [cell.strip() for cell in cells]
-
-
-def number_of(cell: Any) -> float:
-    """Return the number in a cell, NaN if it is missing; infinity for other content."""
-    text = "" if cell is None else str(cell).strip().lower()
-    if text in FLAGS or text in MISSING:
-        return FLAGS.get(text, math.nan)
-    try:
-        return float(text.replace("_", "x"))
-    except ValueError:
-        return math.inf
-
-
-def numbers_of(cells: pd.Series[Any]) -> tuple[Any, Any]:
-    """Return the numbers in cells, NaN for missing ones, and the rows of cells that are none."""
-    if pd.api.types.is_numeric_dtype(cells):
-        numbers = cells.to_numpy(np.float64, na_value=np.nan)
-    else:
-        codes, different = pd.factorize(cells)
-        numbers = np.array([*map(number_of, different), math.nan])[codes]
-    return numbers, np.flatnonzero(np.abs(numbers) > LARGEST_SCORE)
-
-
-def is_score(text: str) -> bool:
-    """Return whether a cell is a number, empty, or a word such as NA."""
-    return text.lower() not in FLAGS and not abs(number_of(text)) > LARGEST_SCORE
 
 
 def labels_of(cells: pd.Series[Any]) -> pd.Categorical:

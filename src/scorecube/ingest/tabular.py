@@ -1,160 +1,224 @@
-"""Tables of scores: long ones, with columns of run and topic, and matrices, a metric a file."""
+"""Tables of scores -> tidy frames: what was decided of their columns is read and said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
+from scorecube.ingest import cells, headings
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest import roles
-from scorecube.ingest.files import PathLike
-from scorecube.ingest.formats import File
-from scorecube.ingest.roles import ROLES, RUNS, TAKEN, Taken, header_word, take_columns
+from scorecube.ingest.cells import is_score
+from scorecube.ingest.columns import FILE, Column, Columns, Table, taken_by
+from scorecube.ingest.delimited import table_of_text
+from scorecube.ingest.files import PathLike, name_in
+from scorecube.ingest.headings import ROLES, SCORES, header_word, is_aggregate
+from scorecube.ingest.reading import LONG, Reading
+from scorecube.ingest.roles import decide
 from scorecube.ingest.scores import SCORE, Part, matrix_scores, only_measures
-from scorecube.ingest.tables import is_score, labels_of, numbers_of, table_of_text
+from scorecube.ingest.table_notes import line_of, notes_of
+from scorecube.ingest.tables import labels_of
 
-ORDER = ("run", "system", "topic", "topic_group", "collection", "seed", "metric", "gain", SCORE)
-TOPICS = (ROLES["topic"] - roles.DOCUMENTS) | ROLES["collection"]
-"""First headers of matrices."""
+ENDINGS = r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$"
 
 
-def read_long(
-    table: pd.DataFrame,
-    path: PathLike | None,
+def read_tables(
+    tables: Sequence[Table],
+    *,
     metric: str | None = None,
     chosen: Mapping[str, str] | None = None,
-) -> Part:
-    """Return the scores of a table with a row for each, or for those of a run on a topic.
-
-    A header tells what a column is, see `scorecube.ingest.roles`. Columns of benchmarks, tasks or
-    splits make collections. With a column of seeds, run and seed name the run (``a#1``), and the
-    run is its system; with a column of systems beside that of runs, runs of one system are its
-    repetitions. Scores are in a column beside one that names their metrics, or each further column
-    of numbers, or of true and false, is a metric.
+    layout: str = "",
+) -> list[Part]:
+    """Return the scores of tables, in their order; the first part of equal tables says their roles.
 
     metric: The only metric to read. Of a table without a metric column, the column of that name;
-        without such a column, the name of the column score (by default, the name of the file).
-    chosen: Role -> its column.
+        without such a column, the name of the column score, or of the scores of a matrix.
+    chosen: Role -> its column, see `scorecube.ingest.roles`.
+    layout: `LONG` or `MATRIX`, if that is not to be found out.
     """
-    header = table.columns.tolist()
-    taken = take_columns(header, chosen or {}, path)
-    if not len(table):
-        raise BadInput("a header without scores", path)
-    is_pyterrier = path is None or header_word(taken.at["run"][0]) == roles.PYTERRIER_RUN
-    label = measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
-    frame = pd.DataFrame({role: table[names[0]] for role, names in taken.at.items()})
-    if "collection" in taken.at:
-        columns = [labels_of(table[name]) for name in taken.at["collection"]]
-        frame["collection"] = [
-            "/".join(part.replace("/", "-") for part in parts) if all(parts) else ""
-            for parts in zip(*columns, strict=True)
-        ]
-    metrics: dict[str, str] = {}
-    if "metric" in taken.at:
-        frame, _, kept, _ = only_measures(frame, metric, label, path)
-    else:
-        metrics, cells = _metrics(taken, table, metric, label, path)
-        kept = [line for pair in metrics.items() if (line := measures.why_kept(*pair))]
-        frame = pd.concat(
-            [frame.assign(metric=name, score=cells[column]) for column, name in metrics.items()]
-        )
-    read = {*metrics, *(name for names in taken.at.values() for name in names)}
-    unread = [name or "a column without a name" for name in header if name not in read]
-    notes = [f"not read: {', '.join(unread)}"] if unread else []
-    return Part(frame, path, [_said(taken, metrics), *kept, *notes], taken.words)
+    by_header: dict[tuple[str, ...], list[int]] = {}
+    for number, table in enumerate(tables):
+        if not len(table.frame):
+            raise BadInput("a header without scores", table.path)
+        by_header.setdefault(tuple(map(str, table.frame.columns)), []).append(number)
+    parts: dict[int, Part] = {}
+    for numbers in by_header.values():
+        columns = Columns([tables[k] for k in numbers], chosen or {}, layout, metric)
+        reading = decide(columns)
+        read = _read_long if reading.form == LONG else _read_matrix
+        parts |= zip(numbers, read(columns, reading, metric), strict=True)
+    return [part for _, part in sorted(parts.items())]
+
+
+def _read_long(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
+    """Return the scores of tables with a row for each, or for those of a run on a topic."""
+    label = _names_of_measures(columns, reading)
+    runs = names_of_files([table.path for table in columns.tables])
+    named: dict[str, str] = {}
+    if "metric" not in reading.at:
+        named = _metrics(columns, reading, metric, label)
+    taken = {*named, *taken_by(reading.at)}
+    unread = [column for column in columns.all if column.name not in taken]
+    notes = [
+        line_of(columns, reading, _said(columns, reading, named), unread),
+        *notes_of(columns, reading, [*named], unread),
+    ]
+    percent = frozenset(named[column] for column in _in_percent(columns, [*named]))
+    kept: Sequence[str] = [line for pair in named.items() if (line := measures.why_kept(*pair))]
+    parts: list[Part] = []
+    start = 0
+    for table, run in zip(columns.tables, runs, strict=True):
+        rows = slice(start, start + len(table.frame))
+        start = rows.stop
+        frame = _labels_of(table, reading, run)
+        if SCORE in reading.at:
+            frame[SCORE] = columns.named[reading.at[SCORE][0]].cells_in(rows)
+        if named:
+            frames = [
+                frame.assign(metric=name, score=columns.named[column].cells_in(rows))
+                for column, name in named.items()
+            ]
+            frame = pd.concat(frames)
+        else:
+            frame, _, kept, *_ = only_measures(frame, metric, label, table.path)
+        rest = table.frame[[column.name for column in unread]]
+        said = [*table.notes, *notes, *kept]
+        parts.append(Part(frame, table.path, said, reading.words, rest, percent))
+    return parts
+
+
+def _said(columns: Columns, reading: Reading, named: Mapping[str, str]) -> list[str]:
+    """Return the metrics of a long table, with their columns where these are called otherwise."""
+    if "metric" in reading.at:
+        (column,) = reading.at["metric"]
+        return [f"column {column} ({len(columns.named[column].labels)})"]
+    return [
+        name if name == column else f"{name} (column {column})" for column, name in named.items()
+    ]
+
+
+def _names_of_measures(columns: Columns, reading: Reading) -> Callable[[str], str]:
+    """Return what names a measure of another tool here."""
+    is_pyterrier = columns.path is None or header_word(reading.at["run"][0]) == headings.NAME
+    return measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
+
+
+def _labels_of(table: Table, reading: Reading, run: str) -> pd.DataFrame:
+    """Return the columns of labels of a table, by role; several of one role are joined."""
+    frame = pd.DataFrame(index=table.frame.index)
+    for role, names in reading.at.items():
+        if names == (FILE,) and FILE not in table.frame:
+            frame[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([run]))
+        elif len(names) == 1 and role != "collection":
+            frame[role] = table.frame[names[0]]
+        else:
+            columns = [labels_of(table.frame[name]) for name in names]
+            frame[role] = [_joined(parts) for parts in zip(*columns, strict=True)]
+    return frame
+
+
+def _joined(parts: tuple[str, ...]) -> str:
+    """Return labels as one, between slashes; '' if one is missing."""
+    return "/".join([part.replace("/", "-") for part in parts]) if all(parts) else ""
 
 
 def _metrics(
-    taken: Taken,
-    table: pd.DataFrame,
-    metric: str | None,
-    label: Callable[[str], str],
-    path: PathLike | None,
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the metric of each column that has scores, and its cells."""
-    names, cells = dict[str, str](), dict[str, Any]()
-    scores = [name for name in taken.values if header_word(name) in roles.SCORES]
-    for name in taken.values:
-        numbers, wrong = numbers_of(table[name])
-        if len(wrong) <= np.isfinite(numbers).sum() or name in scores:
-            names[name] = label(name)
-            cells[name] = table[name] if len(wrong) else numbers
+    columns: Columns, reading: Reading, metric: str | None, label: Callable[[str], str]
+) -> dict[str, str]:
+    """Return the metric of each column that has scores."""
+    taken = taken_by(reading.at)
+    free = [column for column in columns.all if column.name not in taken]
+    numbers = [column for column in free if column.is_number or column.word in SCORES]
+    scores = [column.name for column in numbers if column.word in SCORES]
     if metric is not None:
-        alike = [name for name in names if header_word(name) == header_word(metric)]
-        same = [name for name in names if name == metric] or alike
-        same = same or [name for name in names if names[name] == metric] or scores
-        names = dict.fromkeys(same, metric)
-    elif list(names) == scores:
-        names = dict.fromkeys(names, SCORE if path is None else measures.metric_of_file(path))
-    if not names:
-        wanted = f"{metric}, or " if metric is not None else ""
-        found = ", ".join(table.columns)[:200]
-        raise BadInput(f"no column {wanted}of numbers beside run and topic; found {found}", path, 1)
-    return names, cells
+        return _asked(numbers, scores, metric, label)
+    kept = [column for column in numbers if not column.fact and not is_aggregate(column.name)]
+    varying = [column for column in kept if column.is_like_measure or len(column.labels) > 1]
+    kept = varying or kept
+    if not kept:
+        facts = [f"{column.name} ({column.fact or 'a mean'})" for column in numbers]
+        advice = f"no metric are {listed(facts)}; {option('metric')} reads one" if facts else ""
+        raise columns.refusal(f"no column of scores beside run and topic; {advice}".rstrip("; "))
+    if [column.name for column in kept] == scores:
+        return dict.fromkeys(scores, SCORE)
+    return {column.name: label(column.name) for column in kept}
 
 
-def _said(taken: Taken, metrics: Mapping[str, str]) -> str:
-    """Return what columns were taken for."""
-    said = [f"{role} = {', '.join(taken.at[role])}" for role in ORDER if role in taken.at]
-    named = [name if name == column else f"{name} ({column})" for column, name in metrics.items()]
-    if named:
-        said.append(f"metric{'s' * (len(named) > 1)} = {', '.join(named)}")
-    return TAKEN + ", ".join(said)
+def _asked(
+    numbers: Sequence[Column], scores: Sequence[str], metric: str, label: Callable[[str], str]
+) -> dict[str, str]:
+    """Return the column of the only metric that is read: of its name, alike, or of scores."""
+    for names in (
+        [column.name for column in numbers if column.name == metric],
+        [column.name for column in numbers if column.word == header_word(metric)],
+        [column.name for column in numbers if label(column.name) == metric],
+        scores,
+    ):
+        if names:
+            return dict.fromkeys(names, metric)
+    found = listed([column.shown for column in numbers])
+    raise BadInput(f"no column {metric}, or of numbers beside run and topic; found {found}")
 
 
-def read_matrix(file: File, metric: str | None = None, *, has_header: bool = True) -> Part:
-    """Return the scores of a matrix: topics down and runs across, or exchanged.
+def _read_matrix(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
+    """Return the scores of matrices: topics down and runs across, or exchanged."""
+    down = "topic" if reading.across == "run" else "run"
+    labels = reading.at.get(down, ())
+    names = [metric or _metric_of_matrix(columns, reading, table) for table in columns.tables]
+    taken = {*reading.values, *taken_by(reading.at)}
+    unread = [column for column in columns.all if column.name not in taken]
+    shown = list(dict.fromkeys(names))
+    notes = [
+        line_of(columns, reading, shown, unread),
+        *notes_of(columns, reading, [*reading.values], []),
+    ]
+    parts: list[Part] = []
+    start = 0
+    for table, name in zip(columns.tables, names, strict=True):
+        rows = slice(start, start + len(table.frame))
+        start = rows.stop
+        matrix = pd.DataFrame(
+            {value: columns.named[value].cells_in(rows) for value in reading.values},
+            labels_of(table.frame[labels[0]]) if labels else numbered("", len(table.frame)),
+        )
+        frame = matrix_scores(name, matrix, down, reading.across)
+        frame.index = np.tile(table.frame.index, len(reading.values))
+        for role in ("collection", "topic_group"):
+            if role in reading.at:
+                frame[role] = np.tile(_labels_of(table, reading, "")[role], len(reading.values))
+        percent = frozenset([name]) if _in_percent(columns, reading.values) else frozenset[str]()
+        said = [*table.notes, *notes]
+        parts.append(Part(frame, table.path, said, reading.words, percent=percent))
+    return parts
 
-    has_header: Whether the first line names runs. Otherwise they are numbered, and the first column
-        holds topics where it has other cells than scores, or different whole numbers beside scores
-        with a fraction; cells may also stand between blanks then.
-    Without a first column of topics, these are numbered by line.
-    """
-    path = file.path
-    table = table_of_text(file.text, path, has_header=has_header)
-    if not len(table):
-        raise BadInput("a header without scores", path)
-    header, notes = table.columns.tolist(), list[str]()
-    first, word = table.iloc[:, 0].str.strip(), header_word(header[0])
-    is_down = has_header and word in RUNS and not is_score(first.iloc[0])
-    down, across = ("run", "topic") if is_down else ("topic", "run")
-    if not has_header:
-        has_labels = _are_ids(table)
-        header = [*[""] * has_labels, *numbered("run", len(header) - has_labels)]
-        table.columns = pd.Index(header)
-        notes = ["no header: runs are numbered"]
-    else:
-        has_labels = is_down or word in ("", *TOPICS) or (len(header) > 1 and _is_text(first))
-        problem = ""
-        has_metrics = has_labels and all(map(measures.is_measure, header[1:]))
-        if has_metrics and word in (*RUNS, roles.PYTERRIER_RUN):
-            problem = (
-                "a table of runs by metrics has means, not scores of single topics; export these "
-                "(PyTerrier: Experiment(..., perquery=True))"
-            )
-        elif not is_down and word not in TOPICS and TOPICS & {*map(header_word, header[1:])}:
-            problem = "topics are expected in the first column: remove those before it"
-        elif not has_labels and all(map(is_score, header)):
-            problem = (
-                "the first line has only numbers: a header with the names of the runs is missing "
-                f"(if there is none: {option('layout', 'numbers')}), or a first column topic"
-            )
-        if problem:
-            raise BadInput(problem, path, 1)
-    columns = header[has_labels:]
-    texts = [name for name in columns if has_labels and _is_text(table[name])]
-    if texts and len(texts) < len(columns):
-        columns = [name for name in columns if name not in texts]
-        notes.append(f"not read: {listed(texts)}")
-    labels = list(first) if has_labels else numbered("", len(table))
-    matrix = table[columns].set_axis(labels)
-    frame = matrix_scores(metric or measures.metric_of_file(path), matrix, down, across)
-    return Part(frame.set_axis(np.tile(table.index, len(columns))), path, notes)
+
+def _in_percent(columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return the columns in whose cells a per cent sign was read."""
+    return [name for name in names if cells.PERCENTS in columns.named[name].numbers.how]
+
+
+def _metric_of_matrix(columns: Columns, reading: Reading, table: Table) -> str:
+    """Return what names the scores of a matrix: a column, else its file."""
+    if "metric" in reading.at:
+        return columns.named[reading.at["metric"][0]].labels[0]
+    return SCORE if table.path is None else measures.metric_of_file(table.path)
+
+
+def names_of_files(paths: Sequence[PathLike | None]) -> list[str]:
+    """Return what files are called as runs: by name, else by folder, else by both."""
+    if None in paths:
+        return [""] * len(paths)
+    names = [name_in(str(path), ENDINGS) for path in paths]
+    folders = [Path(str(path)).absolute().parent.name for path in paths]
+    both = [f"{folder}/{name}" for folder, name in zip(folders, names, strict=True)]
+    for found in (names, folders):
+        if len({*found}) == len(found):
+            return found
+    return both
 
 
 def numbered(what: str, count: int) -> list[str]:
@@ -162,30 +226,34 @@ def numbered(what: str, count: int) -> list[str]:
     return [f"{what}{k:0{len(str(count))}}" for k in range(1, count + 1)]
 
 
-def _is_text(cells: Iterable[str]) -> bool:
-    """Return whether no cell is a score, and not all are empty."""
-    filled = {*cells} - {""}
-    return bool(filled) and not any(map(is_score, filled))
+def without_header(text: str, path: PathLike) -> Table:
+    """Return a matrix without a header as a table: runs are numbered, and topics without ids.
+
+    The first column holds topics where it has other cells than scores, or different whole numbers
+    beside scores with a fraction.
+    """
+    frame = table_of_text(text, path, has_header=False)
+    has_labels = _has_ids(frame)
+    header = [*[""] * has_labels, *numbered("run", len(frame.columns) - has_labels)]
+    frame.columns = pd.Index(header)
+    return Table(frame, ("no header: runs are numbered",), path)
 
 
-def _are_ids(table: pd.DataFrame) -> bool:
+def _has_ids(frame: pd.DataFrame) -> bool:
     """Return whether a first column has ids rather than scores."""
-    first = table.iloc[:, 0].tolist()
+    first = frame.iloc[:, 0].tolist()
     if not all(map(is_score, first)):
         return True
-    whole = all(map(str.isdigit, first)) and len({*first}) == len(first)
-    return whole and any("." in cell for cell in table.iloc[:, 1:].to_numpy().ravel())
+    is_whole = all(map(str.isdigit, first)) and len({*first}) == len(first)
+    return is_whole and any("." in cell for cell in frame.iloc[:, 1:].to_numpy().ravel())
 
 
-def is_matrix(rows: list[list[str]]) -> bool:
-    """Return whether rows may be those of a matrix: scores below the first."""
-    return any(is_score(cell) for row in rows[1:] for cell in row if cell)
-
-
-def is_headerless(rows: list[list[str]]) -> bool:
+def is_headerless(rows: Sequence[list[str]]) -> bool:
     """Return whether rows are a matrix without a header: scores, and a fraction first."""
     rows = [cells[0].split() if len(cells) == 1 else cells for cells in rows]
-    if len({len(row) for row in rows}) != 1 or header_word(rows[0][0]) in ("", *TOPICS, *RUNS):
+    widths = {len(row) for row in rows}
+    word = header_word(rows[0][0]) if rows and rows[0] else ""
+    if len(widths) != 1 or word in ROLES["run"] | ROLES["topic"] | {""}:
         return False
     scores = [cell for row in rows for cell in row[1:]]
     is_first = any("." in cell and is_score(cell) for cell in rows[0])

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput
+from scorecube.ingest.columns import Table, no_table
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import AUTO, FILE, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.readers import detect, load_format
-from scorecube.ingest.readers.general import LONG, NESTED
-from scorecube.ingest.roles import no_table
+from scorecube.ingest.readers.general import LONG, MATRIX, NESTED, NUMBERS, TABLE
 from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tables import metric_of_column
+from scorecube.ingest.tabular import read_tables
+
+FORMS = {TABLE: "", LONG: LONG, MATRIX: MATRIX, NUMBERS: MATRIX}
+"""Format of tables -> how they are read; empty where that is found out."""
 
 
 def read_collections(
@@ -40,15 +45,24 @@ def read_collections(
     if column is not None and metric is None:
         metric = metric_of_column(column)
     asked = Asked(metric, column, roles, tuple(items))
-    parts: list[Part] = []
+    found: dict[int, Part] = {}
+    tables: dict[str, dict[int, Table]] = {}
     beside: dict[Summary, list[str]] = {}
-    for path in paths:
+    for number, path in enumerate(paths):
         file = File.read(path, asked)
         kind = None if layout != AUTO or chosen else _summary_of(file)
         if kind is not None:
             beside.setdefault(kind, []).append(str(path))
+            continue
+        name, read = _read(file, layout)
+        if isinstance(read, Table):
+            tables.setdefault(FORMS[name], {})[number] = read
         else:
-            parts.append(_read(file, layout))
+            found[number] = read
+    for form, several in tables.items():
+        read_parts = read_tables([*several.values()], metric=metric, chosen=roles, layout=form)
+        found |= zip(several, read_parts, strict=True)
+    parts = [part for _, part in sorted(found.items())]
     for kind, files in beside.items():
         if not parts:
             raise BadInput(f"{kind.about}: means have no topics; {kind.way}", files[0])
@@ -62,13 +76,19 @@ def _summary_of(file: File) -> Summary | None:
     return next((kind for kind in SUMMARIES if kind.detect(file)), None)
 
 
-def _read(file: File, layout: str) -> Part:
-    """Return the scores of a file."""
+def _read(file: File, layout: str) -> tuple[str, Part | Table]:
+    """Return the name of a file's format, and its scores, or a table."""
     found = _format_of(file, layout)
     asked = file.asked.columns
-    if asked and found.name != LONG and not (found.name == NESTED and asked == {"run": FILE}):
+    is_of_file = found.name == NESTED and asked == {"run": FILE}
+    if asked and found.name not in FORMS and not is_of_file:
         raise no_table(asked, f"the layout {found.name}")
     read = found.read(file)
+    return found.name, read if isinstance(read, Table) else _part_of(found, file, read)
+
+
+def _part_of(found: Format, file: File, read: Any) -> Part:
+    """Return what a reader returned as scores."""
     if isinstance(read, Part):
         return read._replace(notes=[*read.notes, *file.notes])
     frame = read if isinstance(read, pd.DataFrame) else frame_of_rows(read, file.path)
@@ -90,7 +110,7 @@ def _format_of(file: File, layout: str) -> Format:
         return load_format(layout)
     is_of_file = file.asked.columns == {"run": FILE} and bool(file.nested)
     if file.asked.columns and file.is_json and not is_of_file:
-        return load_format(LONG)
+        return load_format(TABLE)
     return detect(file)
 
 

@@ -22,11 +22,11 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, option
 from scorecube.execute.executor import Progress, default_workers, run_items
+from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.files import PathLike, expand, read_text
 from scorecube.ingest.objects import read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
-from scorecube.ingest.roles import chosen_columns
 from scorecube.ingest.runs import judged_run, run_sources
 from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
@@ -213,6 +213,7 @@ def import_scores(
     lower_is_better: Sequence[str] = (),
     ranges: str | Sequence[str] = (),
     items: PathLike | None = None,
+    no_score: Sequence[str] = (),
     notify: Notify | None = None,
     collections: bool = False,
     **columns: Any,
@@ -240,6 +241,9 @@ def import_scores(
         within. Metrics of ours, and scores that are all 0 or 1, have theirs.
     items
         File of the ids of all items, one a line, of files that list only those that a run solved.
+    no_score
+        Cells that are codes for no score, such as ``["-1"]``. A usual code outside of all other
+        scores of a metric is refused without it, or a range.
     collections
         Whether the scores may be of several collections: a cube of each is returned by name.
     columns
@@ -276,13 +280,21 @@ def import_scores(
     else:
         parts = [read_objects(files, metric, chosen)]
     team_of, systems = (None, None) if teams is None else read_run_labels(teams)
-    cubes = cubes_of(parts, teams=team_of, systems=systems, notify=notify, path=teams)
+    stated = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
+    declared = read_ranges(labels("ranges", stated))
+    cubes = cubes_of(
+        parts,
+        teams=team_of,
+        systems=systems,
+        path=teams,
+        ranges=declared,
+        no_score=labels("no_score", no_score),
+        notify=notify,
+    )
     lower = metric_names("lower_is_better", lower_is_better)
     if words and len(words) != len(names.USUAL_WORDS):
         expected = f"expected words for {', '.join(names.USUAL_WORDS)}; found {len(words)}"
         raise BadPlan(f"{option('words')}: {expected}", option="words")
-    stated = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
-    declared = read_ranges(labels("ranges", stated))
     for name, cube in cubes.items():
         if metric is not None and not are_paths:
             cube = select(cube, metrics=[metric])

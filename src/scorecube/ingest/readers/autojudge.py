@@ -22,7 +22,7 @@ THIRD = re.compile(r"^[ \t]*\S+[ \t]+\S+[ \t]+(\S+)", re.MULTILINE)
 
 
 def _is_of_lines(file: File) -> bool:
-    from scorecube.ingest.tables import is_score
+    from scorecube.ingest.cells import is_score
 
     if file.kind or file.is_json:
         return False

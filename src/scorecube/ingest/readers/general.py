@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from scorecube.ingest.formats import File, reader
 
 if TYPE_CHECKING:
+    from scorecube.ingest.columns import Table
     from scorecube.ingest.scores import Part
 
-MATRIX, NUMBERS, LONG, NESTED = "matrix", "numbers", "long", "pytrec_eval"
+TABLE, MATRIX, NUMBERS, LONG, NESTED = "table", "matrix", "numbers", "long", "pytrec_eval"
 
 
 def _is_nested(file: File) -> bool:
@@ -29,29 +30,6 @@ def read_nested(file: File) -> Part:
     return scores_of_file(file)
 
 
-def _is_table(file: File) -> bool:
-    from scorecube.ingest.roles import LATER_TOPICS, PYTERRIER_RUN, ROLES, RUNS, header_word
-
-    if file.kind or file.is_json:
-        return True
-    words = {header_word(cell) for cell in file.rows[0]} if file.rows else set()
-    topics = (ROLES["topic"] | ROLES["collection"]).union(*LATER_TOPICS)
-    return bool(words & {*RUNS, PYTERRIER_RUN} and words & topics)
-
-
-@reader(
-    LONG,
-    "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
-    _is_table,
-    is_general=True,
-)
-def read_table(file: File) -> Part:
-    """Return the scores of a table."""
-    from scorecube.ingest.tabular import read_long
-
-    return read_long(file.table, file.path, file.asked.metric, file.asked.chosen)
-
-
 def _is_headerless(file: File) -> bool:
     from scorecube.ingest.tabular import is_headerless
 
@@ -64,24 +42,39 @@ def _is_headerless(file: File) -> bool:
     _is_headerless,
     is_general=True,
 )
-def read_numbers(file: File) -> Part:
-    """Return the scores of a matrix without a header."""
-    from scorecube.ingest.tabular import read_matrix
+def read_numbers(file: File) -> Table:
+    """Return a matrix without a header."""
+    from scorecube.ingest.tabular import without_header
 
-    return read_matrix(file, file.asked.metric, has_header=False)
-
-
-def _is_matrix(file: File) -> bool:
-    from scorecube.ingest.tabular import is_matrix
-
-    return is_matrix(file.rows)
+    return without_header(file.text, file.path)
 
 
-@reader(
-    MATRIX, "topics down, runs across, or exchanged, one file a metric", _is_matrix, is_general=True
-)
-def read_matrix_file(file: File) -> Part:
-    """Return the scores of a matrix."""
-    from scorecube.ingest.tabular import read_matrix
+def _is_table(file: File) -> bool:
+    from scorecube.ingest.cells import is_score
 
-    return read_matrix(file, file.asked.metric)
+    if file.kind or file.is_json:
+        return True
+    is_wide = any(len(row) > 1 for row in file.rows)
+    scores = [cell for row in file.rows[1:] for cell in row if cell]
+    return len(file.rows) > 1 and (is_wide or any(map(is_score, scores)))
+
+
+@reader(TABLE, "a table with headings, long or a matrix, as these tell", _is_table, is_general=True)
+def read_table(file: File) -> Table:
+    """Return a table, whose columns are decided with those of other files."""
+    return file.whole_table
+
+
+def _never(_: File) -> bool:
+    return False
+
+
+reader(
+    LONG,
+    "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
+    _never,
+    is_general=True,
+)(read_table)
+reader(
+    MATRIX, "topics down, runs across, or exchanged, one file a metric", _never, is_general=True
+)(read_table)

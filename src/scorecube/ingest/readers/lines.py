@@ -36,8 +36,8 @@ class Lines(NamedTuple):
 
     def fit(self, file: File) -> bool:
         """Return whether the first lines are of this tool."""
-        from scorecube.ingest.roles import ROLES, header_word
-        from scorecube.ingest.tables import is_score
+        from scorecube.ingest.cells import is_score
+        from scorecube.ingest.headings import ROLES, header_word
 
         if file.kind or file.is_json:
             return False
@@ -129,8 +129,10 @@ def _is_gdeval(file: File) -> bool:
 @reader("gdeval", "output of gdeval or ndeval", _is_gdeval)
 def read_gdeval(file: File) -> Part:
     """Return the scores of a table of run, topic and measures."""
+    from scorecube.ingest.columns import Table
+    from scorecube.ingest.reading import LONG
     from scorecube.ingest.scores import Part
-    from scorecube.ingest.tabular import read_long
+    from scorecube.ingest.tabular import read_tables
 
     if file.table.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
@@ -139,4 +141,5 @@ def read_gdeval(file: File) -> Part:
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
     metric = file.asked.metric
     asked = None if metric is None else measures.from_eval(metric)
-    return Part(read_long(table, file.path, asked).frame, file.path)
+    (part,) = read_tables([Table(table, path=file.path)], metric=asked, layout=LONG)
+    return Part(part.frame, file.path)

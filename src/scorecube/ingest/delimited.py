@@ -1,0 +1,239 @@
+"""Text with cells between commas, tabs or semicolons -> tables, as spreadsheets and tools write it.
+
+Before the header may stand ``sep=;``, lines of comments (#) and a preamble: lines of fewer cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from scorecube.errors import BadInput, counted
+from scorecube.ingest.cells import is_score
+from scorecube.ingest.files import PathLike
+
+DELIMITERS = "\t;,"
+LINE = "line"
+N_LINES = 50
+"""Lines from which the delimiter and the number of cells are found."""
+LONG_TEXT = 1_000_000
+"""Characters from which a text is read by pandas, if all of its lines are alike."""
+COMMENT = "#"
+
+
+class TextTable(NamedTuple):
+    """A table of text: its cells, whose index is the line, and what was passed over."""
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
+    """Return the table of a text with cells between commas, tabs or semicolons."""
+    return read_delimited(text, path, has_header=has_header).frame
+
+
+def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> TextTable:
+    """Return the table of a text, with notes on what stands before its header.
+
+    has_header: Without one, columns are numbered, and cells may stand between blanks.
+    """
+    delimiter = delimiter_of(text)
+    plain, n_comments = without_comments(text, delimiter)
+    if not has_header:
+        lines, rows = _rows(plain, delimiter, path, is_split=True)
+        _refuse_ragged(lines, rows, len(rows[0]), path)
+        header = list(map(str, range(1, len(rows[0]) + 1)))
+        return TextTable(pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object))
+    notes = [f"{counted(n_comments, 'line')} of comments (#) passed over"] if n_comments else []
+    frame = _alike(plain, delimiter)
+    if frame is None:
+        lines, rows = _rows(plain, delimiter, path)
+        n_before = _length_of_preamble(rows)
+        if n_before:
+            notes.append(f"before the header: {counted(n_before, 'line')} passed over")
+        lines, rows = lines[n_before:], rows[n_before:]
+        _refuse_ragged(lines, rows, len(rows[0]), path)
+        index = pd.Index(lines[1:], name=LINE)
+        frame = pd.DataFrame(rows[1:], index, rows[0], dtype=object)
+        refuse_repeated(_headings(rows[0]), path, lines[0])
+    frame.columns = pd.Index(_headings(list(map(str, frame.columns))), dtype=object)
+    return TextTable(_without_empty_columns(frame), tuple(notes))
+
+
+def _headings(cells: Sequence[str]) -> list[str]:
+    """Return the headings in the cells of a header, perhaps behind the mark of comments."""
+    first, *others = map(str.strip, cells)
+    if first.startswith(COMMENT) and len(first) > 1:
+        first = first.removeprefix(COMMENT).strip()
+    return [first, *others]
+
+
+def refuse_repeated(header: list[str], path: PathLike | None, line: int | None = None) -> None:
+    """Refuse two columns of one name (BadInput)."""
+    repeated = [name for name, count in Counter(header).items() if name and count > 1]
+    if repeated:
+        text = f"several columns are called {repeated[0]!r}; a table has one line of headings"
+        raise BadInput(text, path, line)
+
+
+def delimiter_of(text: str) -> str:
+    """Return the delimiter that occurs equally often in most of the first lines."""
+    first, _, _ = text.partition("\n")
+    if first.lower().startswith("sep=") and len(first.strip()) == len("sep=") + 1:
+        return first.strip()[-1]
+    lines = [line for line in text[:10_000_000].split("\n", N_LINES)[:N_LINES] if line.strip()]
+    outside = ["".join(line.split('"')[::2]) for line in lines]  # of quotes
+    best, most = ",", (0, 0)
+    for mark in DELIMITERS:
+        counts = Counter(line.count(mark) for line in outside)
+        del counts[0]
+        if counts:
+            count, n_lines = max(counts.items(), key=lambda item: (item[1], item[0]))
+            if (n_lines, count) > most:
+                best, most = mark, (n_lines, count)
+    return best
+
+
+def without_comments(text: str, delimiter: str) -> tuple[str, int]:
+    """Return a text with empty lines for comments and ``sep=``, and the number of comments.
+
+    A line that begins with # and has as many cells as others is a row; where rows of headings
+    follow, a comment.
+    """
+    lines = text.split("\n", 1)
+    if lines[0].lower().startswith("sep="):
+        text = "\n".join(["", *lines[1:]])
+    if not text.startswith(COMMENT) and f"\n{COMMENT}" not in text:
+        return text, 0
+    lines = text.split("\n")
+    shown = [line for line in lines if line.strip()][: 2 * N_LINES]
+    counts = Counter(line.count(delimiter) for line in shown if not line.startswith(COMMENT))
+    usual = counts.most_common(1)[0][0] if counts else -1
+    others = [line for line in shown if not line.startswith(COMMENT)][:1]
+    is_headed = bool(others) and not any(map(is_score, others[0].split(delimiter)))
+    n_comments, is_before = 0, True
+    for number, line in enumerate(lines):
+        is_before = is_before and (not line.strip() or line.startswith(COMMENT))
+        is_row = line.count(delimiter) == usual > 0 and not (is_before and is_headed)
+        if line.startswith(COMMENT) and not is_row:
+            lines[number] = ""
+            n_comments += 1
+    return "\n".join(lines), n_comments
+
+
+def _rows(
+    text: str, delimiter: str, path: PathLike | None, *, is_split: bool = False
+) -> tuple[list[int], list[list[str]]]:
+    """Return the rows that are not empty, and their lines (BadInput for none).
+
+    is_split: Whether cells may stand between blanks.
+    """
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, cells in _cells_by_line(text, delimiter, path):
+        row = cells[0].split() if len(cells) == 1 and is_split else cells
+        if any(map(str.strip, row)):
+            rows.append(row)
+            lines.append(line)
+    if not rows:
+        raise BadInput("the file has no cell that is not empty", path)
+    return lines, rows
+
+
+def _cells_by_line(
+    text: str, delimiter: str, path: PathLike | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the cells of each row (BadInput for quotes that do not end)."""
+    reader = csv.reader(
+        io.StringIO(text), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " "
+    )
+    start = 1
+    try:
+        for row in reader:
+            yield start, row
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise BadInput(f"not CSV: {error}", path, start) from None
+
+
+def _refuse_ragged(
+    lines: Sequence[int], rows: Sequence[list[str]], width: int, path: PathLike | None
+) -> None:
+    """Refuse a row of more or fewer cells than the header (BadInput)."""
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            text = f"{counted(len(row), 'cell')}, the header has {width}"
+            if all(len(other) == width + 1 for other in rows[1:]):
+                text += "; row names of R need a heading (col.names=NA, or row.names=FALSE)"
+            elif len(row) > width:
+                text += "; decimal commas need quotes, or semicolons between cells"
+            raise BadInput(text, path, line)
+
+
+def _length_of_preamble(rows: Sequence[list[str]]) -> int:
+    """Return the number of rows before the header: such as titles, of fewer cells."""
+    first = rows[:N_LINES]
+    width, _ = max(Counter(map(len, first)).items(), key=lambda item: (item[1], item[0]))
+    for number, (row, following) in enumerate(pairwise(first)):
+        is_title = len(row) > 2 and not any(map(str.strip, row[1:]))
+        is_data = any(is_score(cell) for cell in following[1:] if cell.strip())
+        if is_title and not is_data and sum(map(bool, following)) > 1:
+            continue
+        if len(row) == width:
+            is_heading = number == 0 or not is_score(row[0].strip() or "a")
+            return number if is_heading else 0
+    return 0
+
+
+def _alike(text: str, delimiter: str) -> pd.DataFrame | None:
+    """Return the table of a long text whose lines have equally many cells and no quotes."""
+    if len(text) < LONG_TEXT or '"' in text:
+        return None
+    body = text.rstrip("\n")
+    data = np.frombuffer(body.encode("utf-8", "surrogatepass"), np.uint8)
+    ends = np.append(np.flatnonzero(data == ord("\n")), len(data))
+    marks = np.flatnonzero(data == ord(delimiter))
+    n_marks = np.diff(np.searchsorted(marks, ends), prepend=0)
+    if n_marks[0] == 0 or (n_marks != n_marks[0]).any():
+        return None
+    header = body.partition("\n")[0].split(delimiter)
+    if not all(map(str.strip, header)) or len({*map(str.strip, header)}) < len(header):
+        return None
+    frame = pd.read_csv(
+        io.StringIO(body),
+        sep=delimiter,
+        header=None,
+        names=header,
+        skiprows=1,
+        dtype=object,
+        na_filter=False,
+        quoting=csv.QUOTE_NONE,
+        skipinitialspace=True,
+        skip_blank_lines=False,
+        engine="c",
+    )
+    filled = frame.iloc[:, 0] != ""
+    for name in frame.columns[1:]:
+        if filled.all():
+            break
+        filled |= frame[name] != ""
+    frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
+    return frame if filled.all() else frame[filled]
+
+
+def _without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without columns that have no heading and no cell, behind a last delimiter."""
+    kept = [
+        place
+        for place, name in enumerate(frame.columns)
+        if name or any(map(str.strip, frame.iloc[:, place]))
+    ]
+    return frame if len(kept) == frame.shape[1] else frame.iloc[:, kept]

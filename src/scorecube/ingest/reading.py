@@ -1,0 +1,86 @@
+"""A way to read a table: which columns have which role; a table as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scorecube.collection.teams import listed
+from scorecube.errors import option
+from scorecube.ingest.columns import FILE, Column, Columns, Roles
+from scorecube.ingest.headings import COUNTERS, NOUNS, OF_SYSTEM, ROLES, header_word, is_aggregate
+from scorecube.names import USUAL_WORDS
+
+LONG, MATRIX, MEANS = "long", "matrix", "means"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a table.
+
+    form: `LONG`, `MATRIX` or `MEANS`.
+    why: What it takes the columns for, in words.
+    way: The option that chooses it.
+    at: Role -> its columns; the run may be `FILE`.
+    across: Of a matrix, what its headings are: run or topic; the other is in `at`, or numbered.
+    values: Columns that are scores, or may be metrics.
+    """
+
+    form: str
+    why: str
+    way: str
+    at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    across: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the headings call runs, topics, collections and repetitions."""
+        found = []
+        for usual, (role, nouns) in zip(USUAL_WORDS, NOUNS.items(), strict=True):
+            noun = header_word(self.at.get(role, ("",))[-1])
+            for ending in ("name", "id"):
+                noun = noun.removesuffix(ending) if noun != ending else noun
+            found.append(noun if noun in nouns else usual)
+        return tuple(found)
+
+
+def matrix_of(columns: Columns, at: Roles) -> Reading:
+    """Return a table as a matrix: labels down are in `at`, or in the first column."""
+    has_runs = bool(at.get("run")) and FILE not in at["run"]
+    across = "topic" if has_runs and not at.get("topic") else "run"
+    down = "topic" if across == "run" else "run"
+    first = columns.all[0]
+    if not at.get(down) and (first.is_text or not first.word or _are_ids(columns)):
+        at = {**at, down: (first.name,)}
+    labels = at.get(down, ())[:1]
+    taken = {*labels, *at.get("collection", ()), *at.get("topic_group", ())}
+    values = [
+        column.name
+        for column in columns.all
+        if column.name not in taken
+        and (column.is_number or (column.is_empty and not column.fact))
+        and not is_aggregate(column.name)
+        and not (column.word in COUNTERS and column.is_whole)
+    ]
+    kept = [name for name in values if columns.named[name].fact != OF_SYSTEM]
+    numbered = f"in column {labels[0] or 'without a name'}" if labels else "by line"
+    why = f"{down}s {numbered}, {across}s {listed(kept)}"
+    named = [column.name for column in columns.all if _names_the_metric(column)]
+    of_metric = {"metric": tuple(named)} if len(named) == 1 else {}
+    beside = {role: at[role] for role in ("collection", "topic_group") if role in at}
+    where = ({down: labels} if labels else {}) | (beside if across == "run" else {}) | of_metric
+    return Reading(MATRIX, why, option("layout", MATRIX), where, across, tuple(kept))
+
+
+def _are_ids(columns: Columns) -> bool:
+    """Return whether a first column has whole numbers that differ, beside scores that do not."""
+    first, *others = columns.all
+    numbers = [column for column in others if column.is_number]
+    is_beside = any(not column.is_whole for column in numbers)
+    return first.is_whole and first.is_unique and is_beside
+
+
+def _names_the_metric(column: Column) -> bool:
+    """Return whether a column says the metric of a matrix, the same in all rows."""
+    return column.word in ROLES["metric"] and column.is_text and len(column.labels) == 1

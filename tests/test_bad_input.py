@@ -24,7 +24,7 @@ def places(files: Files, study: Path, tmp_path: Path) -> dict[str, str]:
     """Words of commands -> paths: a study with a collection, and a copy of its files, to be spoilt."""
     shutil.copytree(files.runs.parent, tmp_path / "copy")
     folder = tmp_path / "copy"
-    (tmp_path / "x.csv").write_text("topic,x,y\n001,1,0.5\n")
+    (tmp_path / "x.csv").write_text("topic,x,y\n001,1,0\n")
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "thesis.tex").write_text("mine")
@@ -51,8 +51,10 @@ def refused(scorecube: Cli, places: dict[str, str], tree: Callable[[Path], Tree]
         before = tree(Path(places["TMP"]))
         outcome = scorecube(*(placed(word).replace("EMPTY", "") for word in words.split()))
         assert (outcome.status, outcome.stdout) == (status, "")
-        (line,) = outcome.stderr.splitlines()
+        *said, line = outcome.stderr.splitlines()
         assert line.startswith("error: ")
+        # What a table was taken for is printed before anything is stored.
+        assert all(other.startswith("runs: ") for other in said)
         assert placed(named) in line
         assert tree(Path(places["TMP"])) == before
         return line

@@ -53,23 +53,22 @@ def test_every_rule_has_an_odd_input(tmp_path: Path) -> None:
 
 def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecube: Cli) -> None:
     path, study = tmp_path / "AP.csv", tmp_path / "study.zarr"
-    GOOD.T.assign(b=54.3).rename_axis("topic").to_csv(path)
+    GOOD.T.assign(b=GOOD.T["a"]).rename_axis("topic").to_csv(path)
     noted: list[str] = []
     import_scores(path, notify=noted.append)
     _, doubt = noted
     assert f"note: {doubt}" in scorecube("import", study, "--name", "c", path).succeeded().stderr
     assert doubt in scorecube("info", study, "--warnings").succeeded().stdout
-    assert "warning  AP lies between 0 and 1" in scorecube("info", study).succeeded().stdout
+    assert "warning  runs with equal scores" in scorecube("info", study).succeeded().stdout
     assert open_study(study)["c"].head.facts["cube"]["doubts"] == [doubt]
     scorecube("report", study, "--out", tmp_path / "x.html").succeeded()
-    assert doubt in (tmp_path / "x.html").read_text()
+    assert doubt[1:] in (tmp_path / "x.html").read_text()
 
 
 LISTED = {
     "adhoc8": ["runs with equal"], "clef-ehealth-2015": ["num_rel: all runs", "runs with equal"], "clef-mono-ap": ["runs with equal"] * 2,
     "clef-tar-2017": ["last_rel: smaller values", "runs with equal"], "gop-t09": ["nostop_3grams_ifb2_noltr_long: 0 on"],
-    # statAP, an estimate: 73 of 29,978 exceed 1
-    "mq2007": ["AP lies between"], "robust2004": ["runs with equal"] * 3, "trec8-adhoc": ["num_rel: all runs", "runs with equal"],
+    "robust2004": ["runs with equal"] * 3, "trec8-adhoc": ["num_rel: all runs", "runs with equal"],
     "web2010": ["runs with equal"], "web2011": ["runs with equal"], "web2012": ["runs with equal"], "web2014": ["runs with equal"],
 }  # fmt: skip
 """The beginnings of all that is said of the scores. Runs that are alike were submitted twice, or an option of theirs has no effect."""
@@ -87,6 +86,8 @@ def test_of_the_collections_only_what_was_looked_at_is_said(data: Path) -> None:
         for part in (
             [[path] for path in scores] if folder.name in APART else [scores] * bool(scores)
         ):
-            for doubt in doubts_of(import_scores(part, notify=lambda _: None)):
+            # statAP, an estimate: 73 of 29,978 exceed 1
+            ranges = {"AP": (0, 1.7)} if folder.name == "mq2007" else {}
+            for doubt in doubts_of(import_scores(part, ranges=ranges, notify=lambda _: None)):
                 found.setdefault(folder.name, []).append(" ".join(doubt.split()[:3]))
     assert {name: sorted(doubts) for name, doubts in found.items()} == LISTED

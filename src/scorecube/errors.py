@@ -18,6 +18,8 @@ START, END = "\x02", "\x03"
 BETWEEN = "\x04"
 """Control character between what Python and what the command line says."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
+FLAGS = {"ranges": "--range"}
+"""Flags that are not spelled as the argument is."""
 LONG_WORD = re.compile(f"[^\\s{START}{END}]{{300,}}")
 """Text without blanks that is shortened in messages: cells of files may have any length."""
 CONTROL = re.compile(
@@ -94,8 +96,8 @@ def _parts(match: re.Match[str]) -> tuple[str, Any]:
 
 
 def default_flag(name: str) -> str:
-    """Return the flag of an argument that is spelled like it: ``--top-runs`` of ``top_runs``."""
-    return "--" + name.replace("_", "-")
+    """Return the flag of an argument: ``--top-runs`` of ``top_runs``."""
+    return FLAGS.get(name) or "--" + name.replace("_", "-")
 
 
 class ScorecubeError(Exception):

@@ -75,11 +75,10 @@ def test_a_board_is_that_of_the_oracle(decimals: int) -> None:
         better = sum(means[other] > means[run] for other in decided)
         worse = sum(means[other] < means[run] for other in decided)
         assert (int(one["rank_low"]), int(one["rank_high"])) == (1 + better, 7 - worse)
-        if means[run] < max(means):
-            rows = [np.array(of[run]) for of in scores]
-            of_run = [Sample(w, x, np.ones(len(x))) for w, x in zip(weights, rows, strict=True)]
-            limits = float(one["mean_low"]), float(one["mean_high"])
-            assert limits == pytest.approx(mean_limits(of_run, (0, 1), 0.9), abs=1e-12)
+        rows = [np.array(of[run]) for of in scores]
+        of_run = [Sample(w, x, np.ones(len(x))) for w, x in zip(weights, rows, strict=True)]
+        limits = float(one["mean_low"]), float(one["mean_high"])
+        assert limits == pytest.approx(mean_limits(of_run, (0, 1), 0.9), abs=1e-12)
     against = adjusted(scores, weights, samples, [pair for pair in pairs if 2 in pair])
     for pair, expected in against.items():
         assert float(result["p_baseline"][sum(pair) - 2]) == pytest.approx(expected, abs=1e-12)
@@ -108,7 +107,10 @@ def test_the_leader_has_the_limits_of_the_largest_t_over_runs() -> None:
     logit = math.log(mean / (1 - mean))
     expected = [1 / (1 + math.exp(-(logit + sign * margin))) for sign in (-1, 1)]
     one = result.isel(metric=0, gain=0, run=leader)
-    assert [float(one["mean_low"]), float(one["mean_high"])] == pytest.approx(expected, abs=1e-9)
+    assert [float(one["leader_low"]), float(one["leader_high"])] == pytest.approx(expected, abs=1e-9)  # fmt: skip
+    own = mean_limits([Sample(1.0, scores[leader], np.ones(26))], (0, 1), 0.95)
+    assert (float(one["mean_low"]), float(one["mean_high"])) == pytest.approx(own, abs=1e-12)
+    assert float(one["leader_low"]) < own[0] < own[1] < float(one["leader_high"])
     assert result["leads"].values.ravel().tolist() == [run == leader for run in range(7)]
 
 
@@ -141,7 +143,68 @@ def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:
     sample = Sample(1.0, scores[0], np.ones(26))
     expected = mean_limits([sample], (0, 1), 1 - 0.05 / 7)
     found = result.isel(metric=0, gain=0, run=0)
-    assert (float(found["mean_low"]), float(found["mean_high"])) == pytest.approx(expected)
+    assert (float(found["leader_low"]), float(found["leader_high"])) == pytest.approx(expected)
+    (note,) = result.attrs["warnings"]
+    assert note.startswith("AP: few topics differ of a: their limits have two more")
+
+
+def unbounded() -> Any:
+    """Return scores without a range: of one run no topic differs, of one seven do, of others all."""
+    scores = scores_of("web")
+    scores[0], scores[1] = 0.75, 0.5
+    scores[1, :7] = 0.25
+    return scores
+
+
+def test_without_a_range_a_run_of_which_few_topics_differ_has_no_limits() -> None:
+    """They are missing, and not infinite or of no width; the run may have any rank, and never leads apart from others."""
+    cube = cube_of(unbounded(), "M").assign_attrs(words=["model", "item", "benchmark", "seed"])
+    result = sc.analyse(cube, sc.Leaderboard(baseline="a"), trials=TRIALS, seed=1)
+    (note,) = result.attrs["warnings"]
+    assert note == "M: few items differ of a, b: they have no limits, as no range is known: state it, as M=0,1"  # fmt: skip
+    table = sc.table(result).set_index("run")
+    for run in RUNS:
+        row, few = table.loc[run], run in "ab"
+        assert bool(np.isnan(row["mean_low"])) == bool(np.isnan(row["mean_high"])) == few
+        assert row["limits_reason"] == ("too few items differ" if few else "")
+        if few:
+            assert (row["rank_low"], row["rank_high"]) == (1, 7)
+    assert not np.isinf(table.select_dtypes("number").to_numpy()).any()
+    assert np.isnan(result["leader_low"].item())
+    scores = unbounded()
+    scores[1, 7] = 0.75  # the eighth
+    eight = sc.table(sc.analyse(cube_of(scores, "M"), sc.Leaderboard(), trials=TRIALS))
+    assert eight.set_index("run")["mean_low"].isna().sum() == 1
+
+
+def test_a_small_collection_of_a_board_is_named_and_refuses_nothing() -> None:
+    """One item shows no error: the mean over collections has no limits; four that are all solved have those of pseudo-items."""
+    chance = np.random.default_rng(2)
+    cubes = {
+        name: cube_of((chance.random((4, n)) < 0.9) * 1.0, "accuracy")
+        for name, n in {"big": 100, "mid": 60}.items()
+    }
+    solved = np.ones((4, 4))
+    solved[3, 0] = 0.0
+    for n, words in ((1, "means over collections have no limits"), (4, "limits are wide")):
+        joined = {**cubes, "tiny": cube_of(solved[:, :n], "accuracy")}
+        result = sc.analyse(joined, sc.Board(), trials=TRIALS, seed=1)
+        note = next(note for note in result.attrs["warnings"] if "of tiny" in note)
+        assert f"fewer than 8 topics of tiny ({n}): {words}" in note
+        assert "collections=['big', 'mid'] leaves it out" in str(BadPlan(note))
+        table = sc.table(result)
+        assert np.isfinite(table["mean"]).all()
+        assert table["mean_low"].isna().tolist() == [n == 1] * 4
+        if n == 1:
+            assert set(table["limits_reason"]) == {"a single topic of tiny"}
+            assert (table["rank_low"] == 1).all()
+            assert (table["rank_high"] == 4).all()
+        else:
+            alone = sc.table(sc.analyse(cubes, sc.Board(), trials=TRIALS, seed=1))
+            width, before = ((of["mean_high"] - of["mean_low"]).min() for of in (table, alone))
+            assert width > 3 * before
+    chosen = sc.analyse({name: cubes[name] for name in cubes}, sc.Board(), trials=TRIALS)
+    assert not any("fewer than" in note for note in chosen.attrs["warnings"])
 
 
 def test_a_board_of_one_collection_is_its_leaderboard() -> None:
@@ -221,7 +284,7 @@ def odd_scores() -> list[list[float]]:
 
 
 def cube_of_odd(scores: list[list[float]]) -> xr.Dataset:
-    cube = cube_of(scores, runs=[f"{k}" for k in range(8)])
+    cube = cube_of(scores, "M", [f"{k}" for k in range(8)])
     return cube.assign_coords(score_low=("metric", [-1.0]), score_high=("metric", [2.0]))
 
 

@@ -53,7 +53,11 @@ BY_PAIR = {
     "board": ("mean", "collection_mean"),
 }
 """What belongs to a pair of runs or to a run, whatever other runs there are."""
-LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high")
+LIMITS_OF_MEANS = ("mean", "mean_low", "mean_high", "leader_low", "leader_high")
+CHANGES = tuple(
+    f"{name}_topics_{end}" for name in ("change", "rank_change") for end in ("low", "high")
+)
+"""Their groups of topics follow the order of topics."""
 OF_BOARDS = (*LIMITS_OF_MEANS, "collection_mean", "collection_mean_low", "collection_mean_high")
 OF_PAIRED = ("p_value", "t", "difference_low", "difference_high")
 """What depends on the grid of scores, whose unit follows from their range where the metric has none."""
@@ -119,12 +123,12 @@ RELATIONS: dict[str, Relation] = {
         rename("topic"), view_renamed("topic"),
         laws(
             Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "value", "topics", "curve"), close=RELIABILITY),
-            paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(close=[*KEPT_MEANS]),
+            paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(free=CHANGES, close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES]),
         ),
     ),
     "teams in the opposite order": Relation(
-        rename("team"), view_renamed("team"), laws(Law(), teams=Law(close=KEPT_MEANS), reliability=Law(close=RELIABILITY)),
+        rename("team"), view_renamed("team"), laws(Law(), teams=Law(close=[*KEPT_MEANS, *CHANGES]), reliability=Law(close=RELIABILITY)),
     ),
     "metrics renamed": Relation(
         rename("metric"), view_renamed("metric", "metric_a", "metric_b"), laws(Law(), teams=OWN_NAMES),
@@ -157,7 +161,7 @@ RELATIONS: dict[str, Relation] = {
     "topics become easier": Relation(
         scores_changed(lambda scores: np.rint((scores + EASIER) * 1000) / 1000), without_topics,
         laws(
-            Law(free=["mean", *WIDTHS]), correlate=Law(free=["sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=LIMITS_OF_MEANS), board=Law(free=OF_BOARDS), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
+            Law(free=["mean", *WIDTHS]), correlate=Law(free=["sorted_mean"]), maxt=Law(free=["mean", *WIDTHS], close=["t"]), paired=Law(free=["mean", *OF_PAIRED, *ADJUSTED]), leaderboard=Law(free=[*LIMITS_OF_MEANS, "limits_reason"]), board=Law(free=[*OF_BOARDS, "limits_reason"]), swap=Law(free=ON_GRID), reliability=Law(close=RELIABILITY),
             judges=Law(free=[*JUDGED] , close=JUDGED_DIFFERENCES),
             teams=FIXED,
         ),

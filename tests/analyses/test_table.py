@@ -183,12 +183,13 @@ def test_ranges_are_declared_by_the_cube_or_the_metric() -> None:
     known = {"AP": (0, 1), "Recall@10": (0, 1), "P+": (0, 1), "Hit@5": (0, 1), "nDCG(b=2)@10": (0, 1)}  # fmt: skip
     for metric in known:
         assert make_table(scores_of(values, metric)).ranges == (known[metric],)
-    assert make_table(scores_of(values, "WRR")).ranges == (None,)
+    for metric, most in {"WRR": 2, "WRR(beta=1.25:2)": 5, "WRR(beta=3:4)": 1.5}.items():
+        assert make_table(scores_of(values, metric)).ranges == ((0, most),)
     assert make_table(scores_of(values)).ranges == (None,)
     assert make_table(scores_of((values > 0.5).astype(float))).ranges == ((0, 1),)
     declared = scores_of(100 * values, score_low=("metric", [0.0]), score_high=("metric", [100.0]))
     assert make_table(declared).ranges == ((0, 100),)
-    with pytest.raises(BadInput, match="outside the range"):
+    with pytest.raises(BadInput, match="lies between 0 and 1"):
         make_table(scores_of(100 * values, "Recall@10"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from scorecube.design import topic_set_size
 from scorecube.errors import BadPlan
 from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
+from tests.conftest import Cli
 from tests.oracles import design as oracle
 
 
@@ -96,7 +98,7 @@ def test_equal_runs_and_few_topics_have_no_limits() -> None:
     assert (few["topics"] > 2).all()
     scores = np.repeat(cube["score"].values[..., :1, :], 3, axis=2)
     equal = design_of_cube(cube.assign(score=(cube["score"].dims, scores)))
-    assert (equal["topics"] == 2).all()
+    assert equal["topics"].isnull().all()
 
 
 def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
@@ -156,3 +158,17 @@ def test_designs_and_widths_agree_on_collections(data: Path, name: str) -> None:
     cube = sc.import_scores([file], metric="AP")
     for tool, ci in agree(cube):
         assert tool == pytest.approx(ci, rel=0.03)
+
+
+def test_a_design_of_identical_runs_says_that_there_is_nothing_to_detect(scorecube: Cli, tmp_path: Path) -> None:  # fmt: skip
+    """What is left of equal scores after systems and topics is rounding, and no variance of which two topics are enough."""
+    scores = np.tile(np.random.default_rng(1).random(30), (3, 1))
+    cube = sc.cube_from_scores({"AP": pd.DataFrame(scores, ["a", "b", "c"])})
+    assert sc.variances(cube)["paired_variance"].item() == 0.0
+    assert sc.variances(cube)["within_variance"].item() > 0.01
+    study = sc.open_study(tmp_path / "s", mode="a")
+    study.add("x", cube=cube)
+    found = scorecube("design", tmp_path / "s").succeeded()
+    assert "no variance between runs: nothing to detect" in found.stdout + found.stderr
+    rows = json.loads(scorecube("design", tmp_path / "s", "--format", "json").succeeded().stdout)
+    assert [row["topics"] for row in rows] == [None]

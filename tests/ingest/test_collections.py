@@ -32,7 +32,7 @@ COLLECTIONS: dict[str, Case] = {
                       ("wss_95", "amc.run", "CD007431", -0.009)),
     "gop-trec5": ("gop-trec5", ["*.gz"], [], ["AP", "ERR", "nDCG", "P@10", "rbp"], 560, 50, 0,
                   ("ERR", "indri_4grams_BM25_noqe_td", "251", 0.0)),
-    "mq2007": ("mq2007", ["ap.csv"], [], ["AP"], 26, 1153, 0, ("AP", "JuruSynE", "10", 0.40902)),
+    "mq2007": ("mq2007", ["ap.csv"], ["--range", "AP=0,1.7"], ["AP"], 26, 1153, 0, ("AP", "JuruSynE", "10", 0.40902)),
     "robust2004 ap": ("robust2004", ["ap_249topics.csv"], ["--metric", "AP"], ["AP"], 110, 249, 0, ("AP", "sys2", "301", 0.3471)),
     "web2004": ("web2004", ["scores.csv"], ["--metric", "RR"], ["RR"], 73, 150, 0, ("RR", "sys4", "001", 0.0046)),
     "web2011": ("web2011", ["*.csv"], [], WEB, 62, 50, 0, ("nDCG@20", "sys4", "01", 0.01322)),

@@ -7,7 +7,6 @@ import gzip
 import io
 import lzma
 import pickle
-import sqlite3
 import tarfile
 import zipfile
 from pathlib import Path
@@ -43,13 +42,6 @@ def array() -> bytes:
     return stream.getvalue()
 
 
-def database(folder: Path) -> bytes:
-    with sqlite3.connect(folder / "x.db") as connection:
-        connection.execute("create table a (b)")
-    connection.close()
-    return (folder / "x.db").read_bytes()
-
-
 KINDS = [
     # Content, words of what it is, words of what to do.
     (archive("header.json", "summaries.json", "samples/1_epoch_1.json"), "packed log of Inspect", "inspect log dump x.bin > x.bin.json"),
@@ -73,7 +65,6 @@ KINDS = [
     (pickle.dumps({"a": 1}), "pickle", "run code"),
     (tar(), "a tar archive", "tar -xf x.bin"),
     (array(), "an array of NumPy", "cube_from_scores"),
-    (b"%PDF-1.7\n", "a PDF", "CSV"),
     (b"\n<!DOCTYPE html><html>", "a web page", "Raw"),
     (b"$FL2@(#) SPSS DATA FILE", "SPSS", "pandas.read_spss"),
     (b"ARROW1\0\0" + bytes(40), "Arrow", "pandas.read_feather"),
@@ -95,12 +86,6 @@ def test_a_kind_is_named_with_a_way(
     assert line.startswith(f"{path}: ")
     assert what in line
     assert way in line
-
-
-def test_a_database_is_named(tmp_path: Path) -> None:
-    kind = kind_of_content(database(tmp_path))
-    assert kind is not None
-    assert "sqlite3 -csv" in kind.way
 
 
 @pytest.mark.parametrize(

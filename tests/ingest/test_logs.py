@@ -142,7 +142,6 @@ REFUSED = [
     ("evaluation.prototext", 'measure {\n key: "nDCG"\n value: "0.5"\n}\n', "evaluation-per-query"),
     ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "question_id": 1}]), "1 battles of 2 systems"),
     ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "z"}]), "b.jsonl:1: winner 'z'"),
-    ("h.jsonl", jsonl([{"uid": "u", "model": "m", "judge": "j", "games": [{"score": "A>B"}]}]), "battles"),
     ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json:1: preference 7"),
     ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "battles"),
     ("j.txt", "r leaf COVERED 0.5\nr bee COVERED 0.5\n", "layout='autojudge' or layout='autojudge_topics'"),
@@ -195,15 +194,13 @@ def test_repeats_and_prompts_of_promptfoo(tmp_path: Path) -> None:
 
 
 def test_battles_have_two_runs_and_a_winner(tmp_path: Path) -> None:
-    games = [{"score": "A>>B"}, {"score": "A>B"}]  # exchanged in the second
     rows = [
         {"model_a": "x", "model_b": "y", "winner": "model_b", "question_id": "q"},
-        {"uid": "u", "model": "m", "judge": "j", "baseline": "o", "games": games},
         {**PAIR, "preference": 1.25},
     ]
     found = list(battles_of(File.read(put(tmp_path / "b.jsonl", jsonl(rows)))))
     assert [(one.run_a, one.run_b, one.winner, one.prompt) for one in found] == [
-        ("x", "y", 0.0, "q"), ("o", "m", 1.0, "u"), ("o", "m", 0.0, "u"), ("base", "m", 0.75, "tell\nme"),
+        ("x", "y", 0.0, "q"), ("base", "m", 0.75, "tell\nme"),
     ]  # fmt: skip
 
 

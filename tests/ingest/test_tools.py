@@ -107,10 +107,10 @@ def output(layout: str, measures: list[str], start: float = 0.0) -> str:
         "ir_measures": "{t}\t{m}\t{v:.4f}\n",
     }
     if layout == "gdeval":
-        rows: dict[Any, str] = {t: ",".join(f"{start + t + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
+        rows: dict[Any, str] = {t: ",".join(f"{start + t / 4 + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
         rows = {**rows, "amean": rows[1]}
         return f"runid,topic,{','.join(measures)}\n" + "".join(f"me,{t},{row}\n" for t, row in rows.items())  # fmt: skip
-    return "".join(lines[layout].format(t=t, m=m, v=start + t + k / 100) for t in (1, 2) for k, m in enumerate(measures))  # fmt: skip
+    return "".join(lines[layout].format(t=t, m=m, v=start + t / 4 + k / 100) for t in (1, 2) for k, m in enumerate(measures))  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", NAMES)
@@ -121,7 +121,7 @@ def test_measures_get_our_names(tmp_path: Path, layout: str) -> None:
     assert list(matrices) == list(NAMES[layout].values())
     for k, (theirs, ours) in enumerate(NAMES[layout].items()):
         frame = matrices[ours]
-        assert frame.to_numpy().tolist() == [[round(1 + k / 100, 4), round(2 + k / 100, 4)]]
+        assert frame.to_numpy().tolist() == [[round(1 / 4 + k / 100, 4), round(2 / 4 + k / 100, 4)]]
         assert (frame.index.tolist(), frame.columns.tolist()) == (["me"], ["1", "2"])
         for asked in (theirs, ours):
             assert ours in read_scores([path], layout=layout, metric=asked)

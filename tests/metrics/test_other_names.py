@@ -284,5 +284,4 @@ def test_a_kept_name_is_said() -> None:
     scores = {"a": {"hits@10": {"1": 3, "2": 1}, "map": {"1": 0.5, "2": 0.25}}}
     cube = sc.cube_from_scores(scores, notify=said.append)
     assert {*cube["metric"].values.tolist()} == {"hits@10", "AP"}
-    (line,) = [line for line in said if "hits@10" in line]
-    assert "ranx" in line
+    assert any("ranx" in line for line in said if "hits@10" in line)

@@ -59,7 +59,7 @@ ODD = {
     'matrix without header of whole numbers, said so': Odd('scores', b"1 0\n0 1\n", 'run1: 1=1 2=0; run2: 1=0 2=1', options={'layout': 'numbers'}),
     'matrix of means': Odd('scores', b"name,map,ndcg_cut_10\na,0.5,1\nb,0.25,0\n", "error FILE:1"),
     'matrix with a score of 1e308': Odd('scores', MATRIX.replace(b"0.25", b"1e308"), "error FILE:2"),
-    'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e12"), 'a: 1=0.5 2=1; b: 1=-1e+12 2=0'),
+    'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e12"), 'm: a: 1=0.5 2=1; b: 1=-1e+12 2=0', name="m.csv"),
     'matrix of denormals': Odd('scores', b"topic,a\n1,5e-324\n2,0\n", 'error'),
     'matrix of zeros': Odd('scores', b"topic,a,b\n1,0,0\n2,0,0\n", 'a: 1=0 2=0; b: 1=0 2=0'),
     'matrix of a header': Odd('scores', b"topic,a,b\n", 'error FILE'),

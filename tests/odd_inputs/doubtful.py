@@ -6,7 +6,8 @@ from tests.odd_inputs.reading import QRELS, Odd
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 SUMMARY = "looks like a mean of others: leave it out of the file"
-OUTSIDE = "lies between 0 and 1; found {}, such as {} on topic 1; divide percentages by 100, or give the scores another name"
+NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it, as --range {0}=0,1 or ranges={{'{0}': (0, 1)}}"
+PERCENT = "taken for percentages, 0 to 100: {}"
 SMALLER = "smaller values seem to be better; declare it as lower is better"
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
 IN_GROUPS = (
@@ -41,13 +42,16 @@ def named(metric: str) -> str:
 
 DOUBTFUL = {
     "turns of conversations": Odd("scores", b"topic,a,b\n1_1,0.5,0.25\n1_2,1,0\n2_1,0.2,0.1\n2_2,0.3,0.6\n", f"a: 1_1=0.5 1_2=1 2_1=0.2 2_2=0.3; b: 1_1=0.25 1_2=0 2_1=0.1 2_2=0.6 | {IN_GROUPS}"),
-    **{f"{metric} of {score}": Odd("scores", matrix(score), named(metric) + AB.format(score) + f"{metric} {OUTSIDE.format('1 other score', f'{score} of run b')}", name=f"{metric}.csv")
-       for metric in ("AP", "nDCG@10", "RR") for score in (54.3, 1.5)},
     **{f"{metric} of {score}, which may be a code": Odd("scores", matrix(score), "error", name=f"{metric}.csv") for metric in ("AP", "own") for score in (-999, -1)},
     **{f"{score} that a range holds": Odd("scores", matrix(score), f"own: {AB.format(score).removesuffix(' | ')}", name="own.csv", options={"ranges": f"own={score},{high}"}) for score, high in ((-999, 1), (-1, 1))},
     **{f"{score} that is no score": Odd("scores", matrix(score), f"own: {AB.format('-').removesuffix(' | ')}", name="own.csv", options={"no_score": [str(score)]}) for score in (-999, -1)},
-    **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{named(metric)}a: 1=20 2=80; b: 1=40 2=60 | {metric} {OUTSIDE.format('4 other scores', '20 of run a')}", name=f"{metric}.csv")
-       for metric in ("AP", "Q", "R@5")},
+    **{f"{metric} of {score}": Odd("scores", matrix(score), "error", name=f"{metric}.csv")
+       for metric in ("AP", "nDCG@10", "RR") for score in (54.3, 1.5)},
+    **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", "error", name=f"{metric}.csv") for metric in ("AP", "Q")},
+    **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40.5\n2,80,60\n", f"{metric}: a: 1=20 2=80; b: 1=40.5 2=60 | {PERCENT.format(metric)}", name=f"{metric}.csv")
+       for metric in ("accuracy", "f1")},
+    **{f"counts by the name {metric}": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{metric}: a: 1=20 2=80; b: 1=40 2=60 | {NO_RANGE.format(metric)}", name=f"{metric}.csv")
+       for metric in ("f1", "R@5")},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
        for label in ("MAP", "median")},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5; b: 1=0.25 | left out, as means and the like: topic {label}")
@@ -59,17 +63,17 @@ DOUBTFUL = {
     "a run of zeros": Odd("scores", columns(a=MARKS, b=["0"] * 5), f"a: 1=0.1 2=0.2 3=0.4 4=0.3 5=0.5; b: 1=0 2=0 3=0 4=0 5=0 | {ZEROS}"),
     **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), "error FILE:1")
        for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
-    **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{metric}: {SMALLER}", name=f"{metric}.csv")
+    **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{'' if metric == 'error_rate' else f'{NO_RANGE.format(metric)} | '}{metric}: {SMALLER}", name=f"{metric}.csv")
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate", "last_rel", "loss_er")},
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
     "a metric by which no run differs": Odd("scores", b"run,topic,AP,mine\n" + b"".join(f"{r},{t},.{k}{t},.{t}\n".encode() for k, r in ((1, "a"), (2, "b")) for t in range(1, 6)),
         "a: 1=0.11 2=0.12 3=0.13 4=0.14 5=0.15; b: 1=0.21 2=0.22 3=0.23 4=0.24 5=0.25 | "
-        "mine: all runs have the same score on every topic, so that these metrics cannot tell them apart"),
+        f"{NO_RANGE.format('mine')} | mine: all runs have the same score on every topic, so that these metrics cannot tell them apart"),
     "a topic without a document of the level": Odd("scores", b"run,topic,AP,AP(rel=2)\na,1,.5,.25\na,2,.5,\nb,1,.25,.5\nb,2,.5,\n",
         "a: 1=0.5 2=0.5; b: 1=0.25 2=0.5 | AP(rel=2) has no score on 1 topic without a document of level 2 or above: 2"),
-    "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", f"a: 1=54.3 2=10 | AP {OUTSIDE.format('2 other scores', '54.3 of run a')}", name="a.txt"),
-    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", f"nDCG(form=exp2)@20: a: 1=54.3 2=30 | nDCG(form=exp2)@20 {OUTSIDE.format('2 other scores', '54.3 of run a')}"),
-    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", "score: a: 1=0.5 2=1 | left out, as means and the like: topic all"),
+    "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", "error", name="a.txt"),
+    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", "error"),
+    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"score: a: 1=0.5 2=1 | left out, as means and the like: topic all | {NO_RANGE.format('score')}"),
     "gains of zeros": Odd("qrels", QRELS, "error", gains=("0:0",)),
 }  # fmt: skip

@@ -50,7 +50,8 @@ def as_cube(table: Table) -> xr.Dataset:
     """Return a cube of rational scores, rounded to floats as any file reader would, with a range whose grid holds them, if there is one."""
     runs = [f"r{k:03d}" for k in range(len(table))]
     topics = [f"t{k:03d}" for k in range(len(table[0]))]
-    cube = cube_from_scores({"m": pd.DataFrame(np.array(table, float), runs, topics)})
+    frame = pd.DataFrame(np.array(table, float), runs, topics)
+    cube = cube_from_scores({"m": frame}, ranges={"m": (-1e12, 1e12)})
     low, high = grid_range([score for row in table for score in row])
     return cube.assign_coords(score_low=("metric", [low]), score_high=("metric", [high]))
 

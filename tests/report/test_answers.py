@@ -19,7 +19,7 @@ from matplotlib.collections import LineCollection
 import scorecube as sc
 from scorecube.analyses import registry
 from scorecube.report.formats import sentence, summaries
-from scorecube.report.readable import with_labels, with_limits
+from scorecube.report.readable import intervals_of, limited, with_labels, with_limits
 from scorecube.report.results import answers, view_of_result
 from scorecube.report.views import Answer
 
@@ -109,6 +109,64 @@ def test_answers_are_numbers_of_tables_in_every_format(
         whole = f"{number} ({limits})"
         for text in (sc.latex, sc.markdown):
             assert whole in plain(text(result, table, columns=[column]))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_quantity_has_one_interval_in_every_channel(
+    scorecube: Cli, analysed_study: Path, results: dict[str, xr.Dataset], name: str
+) -> None:
+    """Limits of each row are the same in Python, csv, JSON, LaTeX and Markdown; those of an answer and of its card are those of the row."""
+    result = results[name]
+    for table in view_of_result(result).tables:
+        frame = sc.table(result, table)
+        intervals = intervals_of(frame)
+        if not intervals or not len(frame):
+            continue
+        of = ("--table", table, "--collection", result.attrs["collection"], "--format")
+        found = scorecube("show", analysed_study, name, *of, "json").succeeded().stdout
+        as_json = pd.DataFrame(json.loads(found))
+        as_csv = pd.read_csv(
+            io.StringIO(scorecube("show", analysed_study, name, *of, "csv").stdout)
+        )
+        for estimate, *ends in intervals.values():
+            for column in (estimate, *ends):
+                now = pd.to_numeric(frame[column]).to_numpy(float)
+                for other in (as_json, as_csv):
+                    there = pd.to_numeric(other[column]).to_numpy(float)
+                    np.testing.assert_allclose(there, now, rtol=1e-11, err_msg=f"{table} {column}")
+                assert not np.isinf(now).any()
+            low, high = (pd.to_numeric(frame[end]).to_numpy(float) for end in ends)
+            assert (low <= high)[~np.isnan(low) & ~np.isnan(high)].all()
+    first = next(iter(view_of_result(result).answers.values()))
+    for answer in first(result):
+        if answer.low is None or not np.isfinite(answer.value):
+            continue
+        table, column, row = place_of(result, answer)
+        frame = sc.table(result, table)
+        known = [of for estimate, *of in intervals_of(frame).values() if estimate == column]
+        of_row = [frame.loc[row, pair].to_numpy(float) for pair in known]
+        shown = np.array([answer.low, answer.high], float)
+        assert any(np.array_equal(shown, of, equal_nan=True) for of in of_row)
+
+
+def test_a_leader_has_its_own_limits_in_its_row_and_others_in_the_answer(
+    results: dict[str, xr.Dataset], page: str
+) -> None:
+    for name in ("leaderboard", "board"):
+        result = results[name]
+        for answer in answers(result):
+            rows = with_labels(sc.table(result, "systems"))
+            row = rows[(rows["label"] == answer.label) & (rows["rank"] == 1)].iloc[0]
+            assert (answer.low, answer.high) == (row["mean_low"], row["mean_high"])
+            leaders = with_labels(sc.table(result, "leader"))
+            leader = leaders[leaders["label"] == answer.label].iloc[0]
+            assert (
+                leader["leader_low"] <= row["mean_low"] < row["mean_high"] <= leader["leader_high"]
+            )
+            _, limits = limited(row["mean"], leader["leader_low"], leader["leader_high"])
+            assert f"allowing for being picked as the best of {result.sizes['run']}: {limits}" in answer.sentence  # fmt: skip
+            assert " leads with " in answer.sentence or " lead with " in answer.sentence
+            assert answer.number[1] in page.replace("\u2013", " to ")
 
 
 @pytest.mark.parametrize("width", [60, 120])

@@ -114,6 +114,7 @@ class Studies(RuleBasedStateMachine):
     def damage(self, place: int, bit: int) -> None:
         """A flipped bit is found by verify, and nothing wrong is read; then it is mended."""
         files = sorted(path for path in self.path.rglob("*") if path.is_file())
+        files = [path for path in files if path.stat().st_size]  # what only is there has no bit
         if not self.cubes or not verified(self.path):
             return
         file = files[place % len(files)]

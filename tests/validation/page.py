@@ -15,7 +15,9 @@ VERDICTS = ("false pass", "false fail", "fail at half")
 SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("means", ("means",)): "means",
     ("means", ("means, worst",)): "means, worst of 12 runs",
+    ("means", ("bias (without limits)",)): "means without limits",
     ("leader", ("leader",)): "leader, equal runs",
+    ("leader", ("means",)): "leaders by themselves, and other runs",
     ("sets", ("leader",)): "leader, others",
     ("sets", ("rank sets",)): "rank sets",
     ("gate", ("difference",)): "differences",

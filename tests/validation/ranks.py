@@ -40,7 +40,9 @@ REAL = {
 LAWS: dict[str, Law] = {
     "0/1, mean .5": binary(0.5),
     "0/1, mean .9": binary(0.9),
+    "0/1, mean .97": binary(0.97),
     "0/1, mean .99": binary(0.99),
+    "0/1, mean .999": binary(0.999),
     "0/1, mean .02": binary(0.02),
     "P@10, mean .95": truths.graded(0.95),
     "RR, mean .98": truths.reciprocal_rank(0.96),
@@ -48,6 +50,12 @@ LAWS: dict[str, Law] = {
     "normal, no range": normal(),
     "lognormal, no range": truths.continuous(stats.lognorm(0.8)),
 }
+CEILING: dict[str, Law] = {
+    **{f"0/1, 3 seeds, mean {p:g}": truths.graded(p, 3) for p in (0.9, 0.97, 0.999)},
+    "graded, 5 % fail": Law(np.array([0.4, 1.0]), np.array([0.05, 0.95])),
+    "graded, 5 % fail, no range": Law(np.array([0.4, 1.0]), np.array([0.05, 0.95]), False),
+}
+"""Near the end of the range: means over seeds of items of 0 and 1, and scores such as f1."""
 ZEROS = LAWS["84 % zeros"]
 APART = {
     "equal": np.zeros(30),
@@ -85,10 +93,10 @@ def changed(kind: Callable[..., Truth], file: str, n: int, runs: int, *arguments
 
 def means() -> Cases:
     """Limits of each run by itself."""
-    for n in (10, 25, 50, 200):
+    for n in (10, 25, 50, 200, 1000):
         for name, file in REAL.items():
             yield drawn(name, n, partial(real, file, n, 12), rates.means)
-        for name, law in LAWS.items():
+        for name, law in (LAWS | CEILING).items():
             yield model(name, n, partial(made, [law] * 12, n), rates.means)
 
 
@@ -100,6 +108,8 @@ def leader() -> Cases:
     for n in (25, 50, 200):
         make_binary = partial(made, [binary(0.9)] * 30, n)
         yield model("0/1, 30 equal runs of .9", n, make_binary, leaderboard)
+    for n, (name, law) in product((25, 50, 200), CEILING.items()):
+        yield model(f"{name}, 30 equal runs", n, partial(made, [law] * 30, n), leaderboard)
     for n in (10, 25):
         make_rr = partial(made, [LAWS["RR, mean .98"]] * 30, n)
         yield model("RR, 30 equal runs of .98", n, make_rr, leaderboard)

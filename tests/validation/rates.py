@@ -34,7 +34,7 @@ def rate_of(values: Floats) -> tuple[float, float]:
     """Return the mean over samples that have a value, and its standard error; of values (sample,
     run) that of the means over runs."""
     if values.ndim > 1:
-        values = np.nanmean(values, axis=1)
+        values = np.ma.masked_invalid(values).mean(axis=1).filled(np.nan)
     known = values[~np.isnan(values)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
     return float(known.mean()) if len(known) else math.nan, error
@@ -44,7 +44,7 @@ def worst_of(values: Floats, *, largest: bool) -> Floats:
     """Return the values of the worst run by the first half of the samples in the other half, so
     that its choice does not bias them: (sample,)."""
     half = len(values) // 2
-    chosen = values[:half].mean(axis=0)
+    chosen = np.ma.masked_invalid(values[:half]).mean(axis=0)
     return np.asarray(values[half:, chosen.argmax() if largest else chosen.argmin()])
 
 
@@ -74,8 +74,18 @@ def means(truth: Truth, number: int, seed: int) -> Values:
             cell = int(table.cell_of[k, 0])
             samples = table.samples(table.scores[cell])
             low, high = mean_limits(samples, table.ranges[cell], 1 - ALPHA)
-            rows.append({"means": covers(low, high, sample.means)})
+            rows.append(of_means(low, high, sample.means))
     return collected(rows)
+
+
+def of_means(low: Floats, high: Floats, true: Floats) -> dict[str, Any]:
+    """Return whether limits hold the means, (..., run), and which means have none.
+
+    Missing limits state nothing that may be wrong, and are counted by themselves; infinite ones, or
+    such without a width, hold nothing.
+    """
+    missing, known = np.isnan(low), np.isfinite(high - low) & (high > low)
+    return {"means": missing | (covers(low, high, true) & known), "bias (without limits)": missing}
 
 
 def true_ranks(means: Floats) -> tuple[Floats, Floats]:
@@ -86,8 +96,8 @@ def true_ranks(means: Floats) -> tuple[Floats, Floats]:
 
 
 def held(found: Any, true: Floats) -> Values:
-    """Return whether all rank sets of leaderboards of samples hold, the limits of the runs that
-    lead, and those of the others.
+    """Return whether all rank sets of leaderboards of samples hold, the limits of whichever run
+    leads, and the limits of runs by themselves.
 
     true: (sample, run): means.
     """
@@ -95,14 +105,13 @@ def held(found: Any, true: Floats) -> Values:
         name: found[name].values[:, 0]
         for name in ("rank", "rank_low", "rank_high", "mean_low", "mean_high")
     }
+    least, most = (found[f"leader_{end}"].values[:, :1] for end in ("low", "high"))
     low, high = np.swapaxes([true_ranks(each) for each in true], 0, 1)
-    within, leads = covers(at["mean_low"], at["mean_high"], true), at["rank"] == 1
-    others = np.where(leads, np.nan, within)
-    others[leads.all(axis=1)] = 1.0  # no other run
-    return {
+    within, leads = covers(least, most, true), at["rank"] == 1
+    leader = np.isnan(least[:, 0]) | (within | ~leads).all(axis=1)
+    return of_means(at["mean_low"], at["mean_high"], true) | {
         "rank sets": ((at["rank_low"] <= low) & (at["rank_high"] >= high)).all(axis=1),
-        "leader": (within | ~leads).all(axis=1),
-        "means": np.nanmean(others, axis=1),
+        "leader": leader,
     }
 
 

@@ -22,8 +22,9 @@ from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import standardise as standardised
+from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, option
-from scorecube.statistics.intervals import mean_limits
+from scorecube.statistics.intervals import FEW, mean_limits
 from scorecube.statistics.rank_sets import with_equals
 
 
@@ -71,8 +72,10 @@ class Board(Leaderboard):
                 f"standardised scores, by {option('standardise', 'rank')}, or declare one range",
                 option="standardise",
             )
-        table = check_pairs(make_table(scores, weights=weights), self.name, self.baseline)
-        return replace(table, notes=(*cube.attrs.get(NOT_COMMON, []), *table.notes))
+        table = make_table(scores, weights=weights)
+        check_pairs(table, self.name, self.baseline, least_units=1)
+        notes = (*cube.attrs.get(NOT_COMMON, []), *small_notes(table), *table.notes)
+        return replace(table, notes=notes)
 
     def values(self, table: Table, totals: Totals) -> dict[str, Any]:
         from scipy.stats import rankdata  # takes long to import
@@ -102,6 +105,20 @@ class Board(Leaderboard):
         result = super().result(table, totals).assign_coords(collection=label_array(labels))
         facts = {"weights": list(self.weights), "standardise": self.standardise}
         return result.assign_attrs(collections=labels, **facts)
+
+
+def small_notes(table: Table) -> list[str]:
+    """Return which collections are small, and what leaves them out."""
+    small = [part for part in table.strata if part.size() < FEW]
+    if not small or len(small) == len(table.strata):
+        return []
+    sizes = listed([f"{part.name} ({part.size()})" for part in small])
+    single = any(part.size() < 2 for part in small)
+    fate = "means over collections have no limits" if single else "limits are wide"
+    others = [part.name for part in table.strata if part not in small]
+    without = option("collections", others)
+    topics = f"fewer than {FEW} {table.topic}s of {sizes}"
+    return [f"{topics}: {fate}; {without} leaves {'it' if len(small) == 1 else 'them'} out"]
 
 
 def rank_shares(cube: xr.Dataset) -> xr.Dataset:

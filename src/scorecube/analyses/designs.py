@@ -11,14 +11,17 @@ import scipy
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.differences import width_of
 from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import Table
 from scorecube.collection.schema import Variable, annotate, read_variables
 from scorecube.design import topic_set_size, wcw
 from scorecube.design.parameters import QUANTITIES
 from scorecube.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.design.sizes import AS_IN_PAPERS, WITHIN, default_variance_of
 from scorecube.errors import BadInput, BadPlan
+from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
 from scorecube.statistics.variance import components, within_system_variance
 
 Missing = Literal["refuse", "drop"]
@@ -37,6 +40,7 @@ SIZES = (
     *TOPIC_LIMITS,
 )
 """Of designs."""
+NO_VARIANCE = "no variance between runs: nothing to detect"
 FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
@@ -83,17 +87,25 @@ def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
     table = make_table(cube, missing=missing, bags=False)
     n_units = table.sizes.size  # of topics in groups, the groups
     values: dict[str, Any] = {}
+    least = np.array([_rounding(table, cell) for cell in range(len(table.scores))])
     for name, estimate in (
         ("within_variance", within_system_variance),
         ("paired_variance", lambda scores: components(scores)[-1]),
     ):
         values[name], *left_out = of_scores(table, estimate)
+        values[name][values[name] <= least**2] = 0.0  # of equal scores, what is left is rounding
         ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
         values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
     of_cube = getattr(cube, "attrs", {})
     kept = {key: of_cube[key] for key in ("collection", names.LEFT_OUT) if key in of_cube}
     attrs = kept | {"trials": 0, "n_topics": n_units, "notes": list(table.notes)}
     return table.dataset(VARIANCES, values, attrs=attrs)
+
+
+def _rounding(table: Table, cell: int) -> float:
+    """Return the difference up to which scores of a cell are equal."""
+    width = width_of(table, cell)
+    return EQUAL_SIZE * float(np.abs(table.scores[cell]).max()) if width is None else EQUAL * width
 
 
 def design_of_cube(
@@ -104,7 +116,7 @@ def design_of_cube(
     chosen = variance_of or default_variance_of(True, settings.get("mode", "exact"))
     for end in ("", "_low", "_high"):
         variance = estimated[f"{chosen}_variance{end}"].reset_coords(drop=True)
-        is_known = variance.notnull()
+        is_known = variance > 0
         sizes = topic_set_size(variance.where(is_known, 1.0), variance_of=chosen, **settings)
         if not is_known.all():
             variance = variance.assign_attrs(sizes["variance"].attrs)
@@ -113,6 +125,8 @@ def design_of_cube(
     low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
     result = annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
     said = [AS_IN_PAPERS] if chosen == WITHIN else []
+    still = (estimated[f"{chosen}_variance"] == 0).all(names.GAIN).values
+    said += [f"{metric}: {NO_VARIANCE}" for metric in estimated[names.METRIC].values[still]]
     notes = list(dict.fromkeys([*said, *estimated.attrs["notes"], *result.attrs["notes"]]))
     return result.assign_attrs(estimated.attrs | {"notes": notes})
 

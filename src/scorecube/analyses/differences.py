@@ -27,8 +27,6 @@ AT_ONCE = 2**21
 """About the most differences that are in memory at a time."""
 CONFIDENCE = 0.95
 """Of limits."""
-TOO_FEW = "too few topics differ"
-"""Why there are no limits where the range is unknown."""
 
 
 class PairDifferences(NamedTuple):
@@ -120,7 +118,7 @@ def described(table: Table, found: PairDifferences) -> Arrays:
         "d_z": t / math.sqrt(table.sizes.size * table.in_bag),
         "n_tested": np.full(n_cells, n_pairs),
         "p_single": two_sided_p(found.guarded),
-        "limits_reason": np.where(np.isnan(low), TOO_FEW, "").astype(object),
+        "limits_reason": np.where(np.isnan(low), table.why_no_limits, "").astype(object),
     }
 
 

@@ -29,8 +29,9 @@ from scorecube.statistics.rank_sets import competition_ranks, normal_step_down, 
 VARIABLES = read_variables("""
     [metric gain run]
     mean | estimate | score | mean score of a run
-    mean | limits:mean | score | limit of the mean
-    leads | flag | 1 | whether the run leads: its limits hold although it was chosen by its mean
+    mean | limits:mean | score | limit of the mean, of this run by itself
+    limits_reason | label/O | 1 | why the mean has no limits; empty where it has some
+    leads | flag | 1 | whether no run has a better mean
     rank | estimate/iu | 1 | rank of the mean, 1 for the best; the best rank of ties
     rank_low | low/iu:rank | 1 | best rank of the confidence set
     rank_high | high/iu:rank | 1 | worst rank of the confidence set
@@ -43,6 +44,7 @@ VARIABLES = read_variables("""
     worse | flag | 1 | whether a run is significantly worse than the baseline
     mean_rank | estimate | 1 | mean of the ranks in the collections (Borda); no limits hold
     [metric gain]
+    leader | limits:mean | score | limit of the mean of whichever run leads, chosen by its mean
     separated_neighbours | count | pairs | neighbours in the order of means that are separated
     own_error_pairs | count | pairs | pairs that only their own errors would separate (t, Holm)
     [metric gain collection run]
@@ -58,11 +60,12 @@ class Leaderboard(Analysis):
     """Leaderboard: runs, best first, with limits of means, rank sets, and groups.
 
     Estimands: the mean score of each run over infinitely many topics like these, the rank of that
-    mean, and the pairs of runs whose means differ. Limits of means hold for each run by itself,
-    those of the leader for whichever run leads (the largest t of all runs). Rank sets hold together
-    (step-down max-T over all pairs): a set begins after the runs that are found better, and ends
-    before those that are found worse. Runs that share a group are not separated. Against a
-    baseline: differences with limits of each and of all together, and adjusted p-values.
+    mean, and the pairs of runs whose means differ. Limits of means hold for each run by itself;
+    ``leader_low`` and ``leader_high`` for whichever run leads (the largest t of all runs). Rank
+    sets hold together (step-down max-T over all pairs): a set begins after the runs that are found
+    better, and ends before those that are found worse. Runs that share a group are not separated.
+    Against a baseline: differences with limits of each and of all together, and adjusted
+    p-values.
 
     References: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91(1); Romano
     and Wolf 2005, Journal of the American Statistical Association 100.
@@ -85,10 +88,11 @@ class Leaderboard(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> Table:
-        return check_pairs(make_table(cube), self.name, self.baseline)
+        return check_pairs(make_table(cube), self.name, self.baseline, least_units=1)
 
     def notes(self, table: Table) -> list[str]:
-        return binary_notes(table)
+        # Pairs that differ on fewer than 8 units are never separated: no number is refused.
+        return binary_notes(table, refuse=False) + rows_of.few_notes(table)
 
     def bytes_needed(self, table: Table, threads: int) -> int:
         return super().bytes_needed(table, threads) + bytes_of_families(table, threads)
@@ -112,6 +116,9 @@ class Leaderboard(Analysis):
             p = (every.adjusted_counts(reached[:n_pairs], table.trials) + 1) / (table.trials + 1)
             critical = critical_value(totals["largest_t"][cell], self.alpha)
             row = rows_of.means(table, cell, critical, self.alpha)
+            # A run whose mean has no limits may have any rank.
+            unknown = np.isnan(row["mean_low"])
+            p = np.where(unknown[every.first] | unknown[every.second], 1.0, p)
             row |= rows_of.ranks(table, cell, every, p, self.alpha)
             for family in against:
                 critical = critical_value(totals["largest"][cell, 1], self.alpha)

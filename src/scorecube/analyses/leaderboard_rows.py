@@ -7,11 +7,14 @@ from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scorecube.analyses.differences import CONFIDENCE, difference_in, least_of, width_of
+from scorecube.analyses.pairs import fewest_units
 from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
+from scorecube.collection.teams import listed
 from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits
 from scorecube.statistics.rank_sets import (
     competition_ranks,
@@ -22,23 +25,60 @@ from scorecube.statistics.rank_sets import (
 
 
 def means(table: Table, cell: int, critical: float, alpha: float) -> dict[str, Any]:
-    """Return means of runs with limits, those of leaders by the critical largest t of means."""
+    """Return means of runs with limits of each, and those of whichever leads.
+
+    critical: Of the largest t of means of runs.
+    """
     mean, samples, ends = table.means[cell], table.samples(table.scores[cell]), table.ranges[cell]
     leads = competition_ranks(merits(table, cell)) == 1
-    single = mean_limits(samples, ends, 1 - alpha)
-    simultaneous = mean_limits(samples, ends, 1 - alpha / len(mean), critical)
-    low, high = np.where(leads, simultaneous, single)
-    return {"mean": mean, "mean_low": low, "mean_high": high, "leads": leads}
+    low, high = mean_limits(samples, ends, 1 - alpha)
+    leading = [of._replace(sums=of.sums[leads]) for of in samples]
+    least, most = mean_limits(leading, ends, 1 - alpha / len(mean), critical)
+    return {
+        "mean": mean,
+        "mean_low": low,
+        "mean_high": high,
+        "limits_reason": np.where(np.isnan(low), table.why_no_limits, "").astype(object),
+        "leads": leads,
+        "leader_low": np.min(least),
+        "leader_high": np.max(most),
+    }
+
+
+def few_notes(table: Table) -> list[str]:
+    """Return of which metrics few units of some runs differ, and what that does to their limits."""
+    single = len(table.strata) == 1 and fewest_units(table) < 2
+    notes = [f"no limits: {table.why_no_limits}"] if single else []
+    for cell in range(len(table.scores) if fewest_units(table) > 1 else 0):
+        few = np.flatnonzero(_few_of(table, cell))
+        if not len(few):
+            continue
+        metric = table.metrics[np.argwhere(table.cell_of == cell)[0][0]]
+        runs, topic = listed([table.runs[run] for run in few]), table.topic
+        fate = "their limits have two more, at the ends of the range, for what was not seen"
+        if table.ranges[cell] is None:
+            fate = f"they have no limits, as no range is known: state it, as {metric}=0,1"
+        notes.append(f"{metric}: few {topic}s differ of {runs}: {fate}")
+    return notes
+
+
+def _few_of(table: Table, cell: int) -> NDArray[np.bool_]:
+    """Return of which runs few units differ, bool (run,)."""
+    samples, width = table.samples(table.scores[cell]), width_of(table, cell)
+    return np.asarray(few_differ(samples, width, least_of(table, cell)))
 
 
 def largest_of_means(
     table: Table, cell: int, counts: Sequence[FloatArray], sums: FloatArray
 ) -> FloatArray:
-    """Return the largest |t| of means over runs that vary, (trial,); of logits with a range."""
-    scores, ends, grid = table.scores[cell], table.ranges[cell], table.grids[cell]
-    varied = np.ptp(scores, axis=1) > 0
-    if ends is not None:
-        varied = ~few_differ(table.samples(scores), ends[1] - ends[0])
+    """Return the largest |t| of means over runs that vary, (trial,); of logits with a range.
+
+    Runs vary of which at least 8 units differ.
+    """
+    ends, grid = table.ranges[cell], table.grids[cell]
+    if fewest_units(table) < 2:  # a collection shows no error
+        return np.full(sums.shape[-1], np.inf)
+    varied = ~_few_of(table, cell)
     units = table.units[cell][varied]
     observed = np.zeros((len(units), 1))
     means, variances = np.zeros((2, len(units), sums.shape[-1]))

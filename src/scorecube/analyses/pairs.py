@@ -170,12 +170,14 @@ def pair_labels(runs: Sequence[str], pairs: RunPairs) -> dict[str, Any]:
     return {names.RUN_A: (names.PAIR, first), names.RUN_B: (names.PAIR, second)}
 
 
-def check_pairs(table: Table, name: str, baseline: str | None = None) -> Table:
-    """Return the table; refuse fewer than 2 runs or units of a collection, and no such baseline."""
-    n_runs, n_units = len(table.runs), fewest_units(table)
-    if n_runs < 2 or n_units < 2:
+def check_pairs(
+    table: Table, name: str, baseline: str | None = None, *, least_units: int = 2
+) -> Table:
+    """Return the table; refuse fewer than 2 runs, or units, and no such baseline."""
+    n_runs, n_units = len(table.runs), table.sizes.size
+    if n_runs < 2 or n_units < least_units:
         raise BadPlan(
-            f"{name} needs 2 runs and 2 topics of each collection; "
+            f"{name} needs 2 runs and {counted(least_units, 'topic')}; "
             f"found {counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
         )
     if baseline is not None and baseline not in table.runs:
@@ -188,13 +190,17 @@ def fewest_units(table: Table) -> int:
     return min(part.size() for part in table.strata)
 
 
-def binary_notes(table: Table) -> list[str]:
-    """Refuse scores 0 and 1 of up to 5 units, and return the notes, with one of up to 10."""
-    n_units, varied = fewest_units(table), np.ptp(table.scores, axis=(1, 2)) > 0
-    topics = counted(n_units, "topic")
-    text = f"scores 0 and 1 of {topics}: some pair of many equal runs differs on all of so few"
-    if n_units > FEW_BINARY or not (table.binary & varied).any():
+def binary_notes(table: Table, *, refuse: bool = True) -> list[str]:
+    """Return the notes, with one on scores 0 and 1 of up to 10 units; perhaps refuse up to 5."""
+    varied = np.ptp(table.scores, axis=(1, 2)) > 0
+    if not (table.binary & varied).any():
         return list(table.notes)
-    if n_units <= REFUSED_BINARY:
-        raise BadPlan(text)
-    return [*table.notes, text]
+    notes = list(table.notes)
+    for part in table.strata:
+        topics = counted(part.size(), "topic")
+        text = f"scores 0 and 1 of {topics}: some pair of many equal runs differs on all of so few"
+        if refuse and table.sizes.size <= REFUSED_BINARY:
+            raise BadPlan(text)
+        if 1 < part.size() <= FEW_BINARY:
+            notes.append(f"{part.name}: {text}" if len(table.strata) > 1 else text)
+    return notes

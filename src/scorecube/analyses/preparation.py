@@ -18,21 +18,19 @@ from scorecube import names
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import higher_of
+from scorecube.collection.about_metrics import higher_of, range_of, ranged, undecided
 from scorecube.collection.arguments import DIMS, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import (
     DROPPED,
     distinct_cells,
     on_complete_topics,
-    parse_known,
     select,
     uses_gains,
     which_lack_most,
 )
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
-from scorecube.metrics import Metric
 from scorecube.statistics.grid import check_differences, check_range
 
 
@@ -55,6 +53,8 @@ def make_table(
     """
     cube, notes = as_cube(cube), list[str]()
     schema.check(cube, schema.CUBE, "the cube")
+    if undecided(cube):  # a lazy cube: before means over seeds, which are not 0 and 1
+        cube = ranged(cube.assign({names.SCORE: cube[names.SCORE].compute()}))
     cube = _over_repetitions(cube, runs, notes)
     cube = _complete_topics(cube, missing, notes)
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
@@ -76,6 +76,7 @@ def make_table(
         binary=binary,
         in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
         notes=tuple(notes),
+        topic=names.word(cube.attrs, names.TOPIC),
         uses_gains=uses_gains(cube),
         teams=tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
     )
@@ -144,20 +145,9 @@ def _unit_scores(
         scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
         binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
         mean.append(np.add.reduceat(scores, starts, axis=-1) / sizes)
-        ends = _range_of(cube, metric, binary=binary[-1])
+        ends = range_of(cube, metric)
         if ends is not None:
             check_range(scores, *ends)
         ranges.append(ends)
     # In C order, as sums of doubles depend on the order of their terms.
     return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges
-
-
-def _range_of(cube: xr.Dataset, metric: int, *, binary: bool) -> Range | None:
-    """Return the range of the cube, of a metric of ours, or of 0 and 1; None if unknown."""
-    stored = [cube.coords.get(name) for name in (names.SCORE_LOW, names.SCORE_HIGH)]
-    low, high = (np.nan if of is None else float(np.atleast_1d(of)[metric]) for of in stored)
-    if low < high:
-        return low, high
-    known = parse_known(labels_of(cube, names.METRIC)[metric])
-    declared = known.definition.range if isinstance(known, Metric) else None
-    return declared or ((0.0, 1.0) if binary else None)

@@ -122,9 +122,10 @@ def observe(
             difference[place] += part.weight / n * moved
             spread = squares - moved * moved / n
             spread[spread <= ROUNDING * squares] = 0.0
-            variance[place] += part.weight**2 / (n * (n - 1)) * spread
+            variance[place] += part.weight**2 / (n * max(n - 1, 1)) * spread
             n_varied[place] += n_differing(z, 1.0)
-    varied = (n_varied >= FEW) & (variance > 0)
+    # A collection of one unit shows no error.
+    varied = (n_varied >= FEW) & (variance > 0) & (fewest_units(table) > 1)
     if added is None:
         added = MODERATION * float(np.median(variance[varied])) if varied.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -31,19 +31,19 @@ VARIABLES = read_variables("""
     tie_share | share | 1 .2f | share of comparisons with an exact tie on at least one sample
     [metric gain sampling size confidence]
     required_difference | estimate | score .2f | lower edge of the bin that the rule chooses
-    required | limits:required_difference | score .2f | limit (95 %) with other topics
+    required | limits:required_difference | score .2f | 95 % limit, other topics, as many trials
     required_suffix | estimate | score .2f | lowest edge from which on no swap rate is too high
     required_difference_smooth | estimate | score .3f | where fitted rates reach the accepted
     open_bin | flag/b | 1 | only the open last bin has an accepted rate: more may be required
     relative_difference = required difference / largest mean | share | 1 .0% | of the largest mean
     share = share of comparisons | share | 1 .1% | share of comparisons with the required difference
-    share | limits:share | 1 .0% | limit (95 %) of the share with other topics
+    share | limits:share | 1 .0% | limit (95 %) of the share with other topics, of as many trials
     share_behind | share | 1 .0% | largest share of all metrics and gain settings, minus this one
     share_behind | limits:share_behind | 1 .0% | limit, 95 % for all pairs together
     [metric gain sampling size]
     max_performance = largest mean | estimate | score | over runs, trials and both samples
     tau | estimate | 1 | mean of Kendall's tau-a between the rankings by both samples
-    tau | limits:tau | 1 | limit (95 %) of the mean tau of these runs with other topics
+    tau | limits:tau | 1 | 95 % limit of tau of these runs with other topics, of as many trials
     [sampling size]
     unique = distinct topics in a sample | estimate | topics .1f | mean number of distinct topics
     common = topics in both samples | estimate | topics .1f | mean number in both samples

@@ -48,6 +48,7 @@ class Table:
     uses_gains: bool (metric,): whether the scores of a metric depend on the gain setting.
     teams: Team of each run; empty where unknown.
     trials, seed: Of the plan.
+    topic: What topics are called in the study.
     part_of: The table that this one lacks some units of; None of a whole one.
     """
 
@@ -67,7 +68,17 @@ class Table:
     teams: tuple[str, ...] = ()
     trials: int = 1
     seed: int = 1
+    topic: str = names.TOPIC
     part_of: Table | None = None
+
+    @property
+    def why_no_limits(self) -> str:
+        """Why a mean, or a difference, has no limits where it has none."""
+        single = [part.name for part in self.strata if part.size() < 2]
+        if single:
+            where = f" of {', '.join(single)}" if len(self.strata) > 1 else ""
+            return f"a single {self.topic}{where}"
+        return f"too few {self.topic}s differ"
 
     @property
     def n_topics(self) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scorecube.analyses.jackknife import CONFIDENCE
+from scorecube.analyses.jackknife import CONFIDENCE, limits
 from scorecube.analyses.judged_runs import JudgedRuns, without_lost
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.units import FloatArray, groups_left_out
 from scorecube.collection.pools import Pools
 from scorecube.collection.schema import read_variables
 from scorecube.design import topic_set_size
@@ -25,8 +26,10 @@ VARIABLES = read_variables("""
     [metric gain]
     change_mean | estimate | 1 .1% | relative change of the mean score of an absent team
     change | limits:change_mean | 1 .1% | limit over teams (95 %)
+    change_topics | limits:change_mean | 1 .1% | limit over topics, of these teams (95 %)
     rank_change_mean | estimate | ranks | ranks that a run of such a team loses
     rank_change | limits:rank_change_mean | ranks | limit over teams (95 %)
+    rank_change_topics | limits:rank_change_mean | ranks | limit over topics, of these teams (95 %)
     [metric gain leave topic_step trial]
     variance | estimate | 1 | within-system variance of what remains
     n_topics | count | topics | topics that are not lost
@@ -96,23 +99,44 @@ def run_values(left_out: Any, pools: Pools) -> dict[str, Any]:
 def absent_values(table: JudgedRuns, rule: str) -> dict[str, Any]:
     """Return what teams lose that do not take part: means over teams, with limits.
 
+    Limits over teams are Student's t; those over topics, of these teams, the jackknife's.
+
     rule: By which topics are lost, which means leave out.
     """
-    mean, rank = means_and_ranks(without_lost(table.scores, rule))
+    group = groups_left_out([table.n_topics])
+    kept = [np.ones(table.n_topics, bool), *(group != k for k in np.unique(group))]
+    mean, rank = _means_and_ranks_on(kept, without_lost(table.scores, rule))
     mean_without, rank_without = mean.copy(), rank.copy()
     teams = np.arange(len(table.pools.teams))
     runs_of = table.pools.team_of == teams[:, np.newaxis]
     for team, runs in enumerate(runs_of):
-        without = table.scores_without(teams == team, slice(None))
-        means, ranks = means_and_ranks(without_lost(without, rule))
-        mean_without[:, runs], rank_without[:, runs] = means[:, runs], ranks[:, runs]
-    lost, values = rank_without - rank, dict[str, Any]()
+        without = without_lost(table.scores_without(teams == team, slice(None)), rule)
+        means, ranks = _means_and_ranks_on(kept, without)
+        mean_without[..., runs], rank_without[..., runs] = means[..., runs], ranks[..., runs]
     relative = mean_without / np.where(mean > 0, mean, np.nan) - 1
-    for name, change in (("change", relative), ("rank_change", lost.astype(float))):
-        by_team = np.stack([t_limits(change[:, runs])[0] for runs in runs_of], axis=-1)
-        ends = (f"{name}_mean", f"{name}_low", f"{name}_high")
-        values |= zip(ends, t_limits(by_team), strict=True)
+    values = dict[str, Any]()
+    for name, change in (("change", relative), ("rank_change", rank_without - rank)):
+        by_team = np.stack([t_limits(change[..., runs])[0] for runs in runs_of], axis=-1)
+        over_teams, *without_topics = t_limits(by_team)[0]
+        _, low, high = t_limits(by_team[0])
+        low_topics, high_topics = limits(over_teams, without_topics)
+        values |= {
+            f"{name}_mean": over_teams,
+            f"{name}_low": low,
+            f"{name}_high": high,
+            f"{name}_topics_low": low_topics,
+            f"{name}_topics_high": high_topics,
+        }
     return values
+
+
+def _means_and_ranks_on(
+    kept: Sequence[NDArray[np.bool_]], scores: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return means and ranks of runs on parts of the topics, float64 (part, cell, run)."""
+    parts = [means_and_ranks(scores[..., topics]) for topics in kept]
+    means, ranks = (np.array(of, float) for of in zip(*parts, strict=True))
+    return means, ranks
 
 
 def means_and_ranks(scores: FloatArray) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.about_metrics import ranged
 from scorecube.collection.other_names import IR_MEASURES, label_of_ir_measures
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
@@ -75,7 +76,8 @@ def as_cube(value: Any) -> xr.Dataset:
     """Return scores as analyses have them: dims in their order, runs and topics sorted by label.
 
     value: A cube, or its array of scores, with dims and labels in any order; a metric or gain
-        setting may be a scalar, or absent.
+        setting may be a scalar, or absent. Ranges that it does not know are decided by what is in
+        memory, before anything is selected.
     Raises BadInput: What is no dataset, such as a DataFrame; other dims; labels that are repeated.
     """
     if isinstance(value, xr.DataArray):
@@ -94,7 +96,8 @@ def as_cube(value: Any) -> xr.Dataset:
             cube = cube.assign_coords({dim: (dim, np.array(texts, object))})
         if texts != sorted(texts):
             cube = cube.isel({dim: np.argsort(np.array(texts, object), kind="stable")})
-    return cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
+    cube = cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
+    return ranged(cube) if cube[names.SCORE].variable._in_memory else cube
 
 
 def cubes_of(data: Any) -> dict[str, xr.Dataset]:

@@ -23,10 +23,6 @@ from scorecube.collection.teams import listed
 from scorecube.errors import counted
 from scorecube.metrics import parse_metric
 
-UNIT_METRICS = re.compile(
-    r"(?!z:)(\w+:)?(AP|P|R|Rprec|RR|nDCG|Q|nERR|ERR|RBP|bpref|Success|infAP)(?![^@(])"
-)
-"""Metrics between 0 and 1, also ``gdeval:nDCG@20``; not standardised ones (``z:AP``)."""
 SUMMARIES = re.compile(
     r"all|amean|average|avg\.?|best|diff(erence)?|gmean|map|max(imum)?|mean|median|min(imum)?|"
     r"overall|p[-_. ]?val(ue)?|sd|std|stddev|stdev|sum|total"
@@ -65,21 +61,6 @@ def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
             "turns of conversations, and are taken as independent: name the groups "
             "(topic_groups), or errors of tests rise several times above their level"
         )
-
-
-def _outside_their_range(cube: xr.Dataset) -> Iterator[str]:
-    low = cube.coords.get(names.SCORE_LOW, np.nan) * np.ones(cube.sizes[names.METRIC])
-    labels = [labels_of(cube, dim) for dim in (names.METRIC, names.RUN, names.TOPIC)]
-    for place, metric in enumerate(labels[0]):
-        scores = cube[names.SCORE].values[place]
-        outside = np.argwhere((scores < 0.0) | (scores > 1.0))
-        if len(outside) and np.isnan(low[place]) and UNIT_METRICS.match(metric):
-            gain, run, topic = outside[0]
-            yield (
-                f"{metric} lies between 0 and 1; found {counted(len(outside), 'other score')}, "
-                f"such as {scores[gain, run, topic]:g} of run {labels[1][run]} on topic "
-                f"{labels[2][topic]}; divide percentages by 100, or give the scores another name"
-            )
 
 
 def _summaries(cube: xr.Dataset) -> Iterator[str]:
@@ -157,7 +138,6 @@ def _by_run(cube: xr.Dataset) -> tuple[Any, Any]:
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _topics_in_groups,
-    _outside_their_range,
     _summaries,
     _zero_everywhere,
     _without_a_level,

@@ -97,7 +97,7 @@ SETTINGS = _words(
     "turn fold temperature attempt iteration version temp shot shots step iter round page position "
     "pos order line batch age annotator rater"
 )
-VARYING = _words("turn fold temperature attempt iteration version")
+VARYING = _words("turn fold temperature attempt iteration version shot shots")
 """Settings that are told behind another word, too."""
 CONTENTS = _words(
     "answer target gold label prediction predicted response output reference expected text"
@@ -145,12 +145,8 @@ def header_word(cell: str) -> str:
 @cache
 def parts_of(heading: str) -> Parts:
     """Return the words of a heading in small letters: of ``avgTokens_95`` avg, tokens and 95."""
-    return tuple(re.findall(r"[a-z]+\d|[a-z]+|\d+", _spaced(heading).lower()))
-
-
-def _spaced(heading: str) -> str:
-    """Return a heading with blanks before the capitals inside its words."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", heading)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", heading)  # before the capitals inside words
+    return tuple(re.findall(r"[a-z]+\d|[a-z]+|\d+", spaced.lower()))
 
 
 def is_measure(heading: str) -> bool:
@@ -189,27 +185,6 @@ def _is_limit(heading: str, parts: Parts) -> bool:
     return is_limit or QUANTILE.search(heading.lower()) is not None
 
 
-def _is_deviation(_: str, parts: Parts) -> bool:
-    return parts[-1] in DEVIATIONS or parts[-2:] in (("standard", "error"), ("std", "error"))
-
-
-def _is_cost(_: str, parts: Parts) -> bool:
-    return not COSTS.isdisjoint((parts[0], parts[-1]))
-
-
-def _is_time(_: str, parts: Parts) -> bool:
-    return parts[-1] in TIMES or parts[0] in TIMES - UNITS
-
-
-def _is_identifier(heading: str, parts: Parts) -> bool:
-    word = header_word(heading)
-    return parts[-1] in IDENTIFIERS or (word.endswith("id") and word[:-2] in NAMED_BY_ID)
-
-
-def _is_worded(heading: str, _: Parts) -> bool:
-    return is_like_measure(heading)
-
-
 def _is_count(_: str, parts: Parts) -> bool:
     is_counted = len(parts) > 1 and parts[0] in COUNTED and parts[1].isalpha()
     return parts[-1] in COUNTS or is_counted or parts == ("n",)
@@ -220,10 +195,6 @@ def _is_setting(heading: str, parts: Parts) -> bool:
     return is_single or parts[-1] in VARYING or header_word(heading) in ("topp", "topk")
 
 
-def _is_content(_: str, parts: Parts) -> bool:
-    return parts[-1] in CONTENTS
-
-
 def _is_of_system(_: str, parts: Parts) -> bool:
     words = OF_SYSTEMS if len(parts) == 1 else OF_SYSTEMS - {"average", "avg", "mean"}
     return parts[-1] in words
@@ -232,14 +203,18 @@ def _is_of_system(_: str, parts: Parts) -> bool:
 FACTS: dict[str, Callable[[str, Parts], bool]] = {
     "p-value": _is_p_value,
     "limit": _is_limit,
-    "deviation": _is_deviation,
-    "cost": _is_cost,
-    "time": _is_time,
-    "identifier": _is_identifier,
-    "measure": _is_worded,
+    "deviation": lambda _, parts: (
+        parts[-1] in DEVIATIONS or parts[-2:] in (("standard", "error"), ("std", "error"))
+    ),
+    "cost": lambda _, parts: not COSTS.isdisjoint((parts[0], parts[-1])),
+    "time": lambda _, parts: parts[-1] in TIMES or parts[0] in TIMES - UNITS,
+    "identifier": lambda heading, parts: (
+        parts[-1] in IDENTIFIERS or header_word(heading) in {f"{name}id" for name in NAMED_BY_ID}
+    ),
+    "measure": lambda heading, _: is_like_measure(heading),
     "count": _is_count,
     "setting": _is_setting,
-    "content": _is_content,
+    "content": lambda _, parts: parts[-1] in CONTENTS,
     OF_SYSTEM: _is_of_system,
 }
 """Kind of a fact -> whether a heading, and its words, are of it; the first one holds."""

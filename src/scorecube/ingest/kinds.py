@@ -51,28 +51,17 @@ MAGIC: Mapping[bytes, Kind] = {
     rb"\xfd7zXZ\0": Kind("packed with xz", "unpack it: unxz FILE"),
     rb"\x28\xb5\x2f\xfd": Kind("packed with zstd", "unpack it: unzstd FILE"),
     rb"\x04\x22\x4d\x18": Kind("packed with lz4, as runs of ranx are", "unpack it: unlz4 FILE"),
-    rb"7z\xbc\xaf": Kind("a 7z archive", "unpack it: 7z x FILE"),
-    rb"Rar!\x1a": Kind("a rar archive", "unpack it: unrar x FILE"),
-    rb"%PDF-": Kind("a PDF", "the scores themselves are needed, as CSV"),
-    rb"SQLite format 3\0": Kind(
-        "a database of SQLite", "write a table of it as CSV: sqlite3 -csv -header FILE 'select ...'"
-    ),
     rb"\x93NUMPY": Kind(
         "an array of NumPy",
         "it has no labels: in Python, cube_from_scores(numpy.load(...), runs=..., topics=...)",
     ),
     rb"ARROW1\0|FEA1\0": Kind("a table of Arrow", FRAME.format("feather")),
-    rb"ORC[^\t\n\r -~]": Kind("a table of ORC", FRAME.format("orc")),
     rb"\$FL[23]": Kind("a table of SPSS", FRAME.format("spss")),
     rb"<stata_dta>": Kind("a table of Stata", FRAME.format("stata")),
-    rb"MATLAB 5\.0 MAT": Kind(
-        "data of MATLAB", "write its table as CSV: writetable(T, 'FILE.csv')"
-    ),
     rb"\x80[\2-\5][^\t\n\r -~]": Kind(
         "a pickle of Python", "it can run code, so it is not opened; write its table as CSV"
     ),
     rb"\s*<(!doctype )?html": Kind("a web page", LINK_RAW),
-    rb"\x89PNG|\xff\xd8\xff": Kind("an image", "the scores themselves are needed, as CSV"),
 }
 """Pattern of the first bytes of a file -> what it is."""
 MEMBERS = {

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.about_metrics import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest import measure_names as measures
@@ -218,6 +219,7 @@ def cube_from_scores(
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
     topic_groups: Mapping[str, str] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
     notify: Notify | None = None,
     collections: bool = False,
     **columns: str | None,
@@ -244,8 +246,11 @@ def cube_from_scores(
         Run -> system whose repetition it is; with a column of seeds, runs are ``system#seed``.
     topic_groups
         Topic -> group, such as a conversation.
+    ranges
+        Metric -> least and greatest score that there can be, such as ``{"f1": (0, 1)}``. Metrics of
+        this package, scores that are all 0 or 1, and names that the field bounds have theirs.
     notify
-        Called with a line about teams and the columns of a frame; logged by default.
+        Called with a line about teams, ranges, and columns of a frame; logged by default.
     collections
         Whether a frame may hold several collections: a cube of each is returned by name.
     columns
@@ -274,7 +279,8 @@ def cube_from_scores(
             for metric, values in arrays.items()
         }
     part = read_objects(scores, chosen=chosen_columns(columns))
-    cubes = cubes_of([part], teams=teams, systems=systems, notify=notify)
+    known = ranges_of(scores) | read_ranges(ranges or {})
+    cubes = cubes_of([part], teams=teams, systems=systems, ranges=known, notify=notify)
     for name, cube in cubes.items():
         cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
     return cubes if collections else only_cube(cubes)

@@ -14,14 +14,13 @@ import numpy as np
 from scorecube.collection.judgements import Qrels
 from scorecube.collection.rankings import FlagArray, JudgedRun, Order, empty_lists, with_levels
 from scorecube.errors import BadInput
-from scorecube.ingest.entries import label_text
+from scorecube.ingest.entries import label_text, number_in
 from scorecube.ingest.files import PathLike, bare_name
 from scorecube.kernels.run_lines import (
     ASCENDING,
     DESCENDING,
     LINE,
     STABLE,
-    n_other_tags,
     rank_documents,
     read_lines,
 )
@@ -48,9 +47,10 @@ def judged_content(
     lines = np.empty(content.count(b"\n") + 1, LINE)
     n_lines = read_lines(text, lines)
     lines = lines[:n_lines]
-    if n_lines < 1 or (run_name == "tag" and n_other_tags(text, lines)):
+    if n_lines < 1 or (run_name == "tag" and not lines["has_first_tag"].all()):
         return None
-    _decide_scores(content, lines)
+    if not _decide_scores(content, lines):
+        return None
     first = np.flatnonzero(lines["is_first"])
     try:
         topics = [label_text(_field(content, lines[k], "topic"), "topic", path) for k in first]
@@ -98,13 +98,16 @@ def _name(content: bytes, line: Any, path: PathLike, run_name: str) -> bytes:
     return os.fsencode(bare_name(path))
 
 
-def _decide_scores(content: bytes, lines: Any) -> None:
-    """Read scores again whose nearest float32 depends on their last digits, as Python does."""
-    with np.errstate(over="ignore"):
-        for k in np.flatnonzero(~lines["is_decided"]):
-            start = lines["score_at"][k]
-            number = float(content[start : start + lines["score_length"][k]])
+def _decide_scores(content: bytes, lines: Any) -> bool:
+    """Read scores again that one pass does not decide, as the plain reader does; False for none."""
+    for k in np.flatnonzero(~lines["is_decided"]):
+        start = lines["score_at"][k]
+        number = number_in(content[start : start + lines["score_length"][k]])
+        if number is None:
+            return False
+        with np.errstate(over="ignore"):
             lines["score"][k] = np.float32(number)
+    return True
 
 
 def _field(content: bytes, line: Any, field: str) -> bytes:

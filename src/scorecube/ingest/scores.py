@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,14 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection.about_metrics import (
+    Range,
+    in_percent,
+    ranged,
+    refuse_outside,
+    refuse_unknown,
+    without_range,
+)
 from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
@@ -95,27 +104,33 @@ def cubes_of(
     *,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
+    ranges: Mapping[str, Range] | None = None,
     notify: Notify | None = None,
     path: PathLike | None = None,
     no_score: Sequence[str] = (),
-    ranges: Collection[str] = (),
 ) -> dict[str, xr.Dataset]:
     """Return the cubes of scores by collection.
 
     no_score: Cells that are codes for no score.
-    ranges: Metrics whose range is declared; of others, usual codes are refused.
     teams, systems: Run -> team, and run -> system whose repetition it is; `path` is their file.
-    Raises BadInput: A cell that is no score, a missing label, a score that stands twice.
+    ranges: Metric -> least and greatest score that there can be; those of other metrics follow from
+        the scores of all collections, see `collection.about_metrics.ranged`, and usual codes for
+        no score are refused.
+    Raises BadInput: A cell that is no score, a missing label, a score that stands twice, or outside
+        the range of its metric.
     """
     warn = notify or LOGGER.warning
     for line in dict.fromkeys(note for part in parts for note in part.notes):
         (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
     lines: list[str] = []
     cubes = {}
+    ranges = ranges or {}
     joined = _joined(parts, no_score)
-    refuse_codes(joined["metric"], joined[SCORE].to_numpy(), ranges)
+    refuse_codes(joined["metric"], joined[SCORE].to_numpy(), [*ranges])
     if means := _means_in(parts):
         warn(f"left out, as means and the like: topic {listed(means)}")
+    refuse_unknown(ranges, joined["metric"].unique(), "ranges")
+    percent = frozenset[str]().union(*(part.percent for part in parts))
     for collection, frame in joined.groupby("collection", sort=False, observed=True):
         array = _with_scores(_array(frame), str(collection), warn)
         metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
@@ -130,10 +145,20 @@ def cubes_of(
         cube = with_systems(cube, systems_of, notify=lines.append)
         if parts[0].words != names.USUAL_WORDS:
             cube.attrs[names.WORDS] = list(parts[0].words)
+        cube = ranged(cube, ranges, percent=percent, scores_of=partial(_scores_of, joined))
+        refuse_outside(cube)
         cubes[str(collection)] = with_topic_groups(cube, groups, notify=lines.append)
     for line in dict.fromkeys(lines):
         warn(line if path is None else f"{path}: {line}")
+    undeclared = [cube.drop_sel(metric=[*ranges], errors="ignore") for cube in cubes.values()]
+    for line in filter(None, [in_percent(undeclared), without_range(undeclared)]):
+        warn(line)
     return cubes
+
+
+def _scores_of(frame: pd.DataFrame, metric: str) -> Any:
+    """Return all scores of a metric."""
+    return frame[SCORE].to_numpy()[frame["metric"] == metric]
 
 
 def _joined(parts: Sequence[Part], no_score: Sequence[str] = ()) -> pd.DataFrame:

@@ -34,11 +34,13 @@ LINE = np.dtype(
         ("score", np.float32),
         ("is_decided", np.bool_),
         ("is_first", np.bool_),
+        ("has_first_tag", np.bool_),
     ],
     align=True,
 )
 """A line: where its fields begin and their bytes; hash of the document; the score, and whether that
-is the nearest float32; whether its topic is another one than that of the line before."""
+is the nearest float32; whether its topic is another one than that of the line before, and its tag
+that of the first line."""
 JUDGEMENT = np.dtype(
     [
         ("document", np.int64),
@@ -68,6 +70,8 @@ MOST_PROBES = 64
 """Entries of a table that are compared before ids are taken to be made to collide."""
 SPARSE = 4
 """Entries of a table for each that is filled, at least."""
+MOST_STEPS = 10**7
+"""Exchanges of documents with equal scores in a topic."""
 STABLE, DESCENDING, ASCENDING = 0, 1, 2
 """Order of documents with equal scores: that of the file, or by id as bytes."""
 
@@ -96,25 +100,11 @@ def _difference(text: UInt8Array1, a: int, a_length: int, b: int, b_length: int)
 
 
 @compiled
-def _read_exponent(text: UInt8Array1, at: int, stop: int) -> int:
-    """Return the exponent of ten behind the letter e; a large number for what is none."""
-    is_negative = at < stop and text[at] == MINUS
-    if at < stop and (text[at] == MINUS or text[at] == PLUS):
-        at += 1
-    exponent = 0
-    if at == stop or stop - at > 5:
-        return 10**6
-    while at < stop:
-        if not 48 <= text[at] <= 57:
-            return 10**6
-        exponent = exponent * 10 + text[at] - 48
-        at += 1
-    return -exponent if is_negative else exponent
-
-
-@compiled
 def _read_score(text: UInt8Array1, line: Any) -> bool:
-    """Read the score of a line; return whether it is a decimal number of an ordinary size."""
+    """Read the score of a line; return whether it may be a decimal number of an ordinary size.
+
+    One with an exponent is not decided here.
+    """
     at = line.score_at
     stop = line.score_at + line.score_length
     is_negative = text[at] == MINUS
@@ -139,8 +129,6 @@ def _read_score(text: UInt8Array1, line: Any) -> bool:
         at += 1
     if n_digits == 0:
         return False
-    if at < stop:
-        exponent += _read_exponent(text, at + 1, stop)
     if abs(exponent) > LARGEST_POWER:
         return False
     value = np.float64(digits)
@@ -149,7 +137,9 @@ def _read_score(text: UInt8Array1, line: Any) -> bool:
         value = -value
     is_exact = digits < EXACT_DIGITS and abs(exponent) <= EXACT_POWER
     line.score = np.float32(value)
-    line.is_decided = is_exact or np.float32(value * (1 - ERROR)) == np.float32(value * (1 + ERROR))
+    line.is_decided = at == stop and (
+        is_exact or np.float32(value * (1 - ERROR)) == np.float32(value * (1 + ERROR))
+    )
     return True
 
 
@@ -202,19 +192,12 @@ def read_lines(text: UInt8Array1, lines: LineArray) -> int:
             n_lines == 0
             or _difference(text, line.topic, line.topic_length, last.topic, last.topic_length) != 0
         )
+        first = lines[0]
+        line.has_first_tag = (
+            _difference(text, line.tag, line.tag_length, first.tag, first.tag_length) == 0
+        )
         n_lines += 1
     return n_lines
-
-
-@compiled
-def n_other_tags(text: UInt8Array1, lines: LineArray) -> int:
-    """Return the number of lines whose tag is not that of the first line."""
-    first = lines[0]
-    n_others = 0
-    for k in range(1, len(lines)):
-        line = lines[k]
-        n_others += _difference(text, line.tag, line.tag_length, first.tag, first.tag_length) != 0
-    return n_others
 
 
 @compiled
@@ -309,47 +292,29 @@ def _has_repeated(text: UInt8Array1, lines: LineArray, seen: Int64Array1, topic:
 
 
 @compiled
-def _is_before(text: UInt8Array1, a: Any, b: Any, ties: int) -> Any:
-    """Whether line a stands before b, which is below it in the file, or above."""
-    if a.score != b.score or ties == STABLE:
-        return a.score > b.score
-    difference = _difference(text, a.document, a.document_length, b.document, b.document_length)
-    return difference > 0 if ties == DESCENDING else difference < 0
-
-
-@compiled
-def _sort(text: UInt8Array1, lines: LineArray, ties: int, order: Int32Array1) -> None:
-    """Write the places of the lines of a topic in rank order, by merging runs of them."""
-    n_lines = len(lines)
-    is_sorted = True
-    for k in range(n_lines):
-        order[k] = k
-        is_sorted &= k == 0 or not _is_before(text, lines[k], lines[k - 1], ties)
-    if is_sorted:
-        return
-    source = order.copy()
-    target = np.empty_like(order)
-    width = 1
-    while width < n_lines:
-        for start in range(0, n_lines, 2 * width):
-            middle = min(start + width, n_lines)
-            stop = min(start + 2 * width, n_lines)
-            left = start
-            right = middle
-            for k in range(start, stop):
-                takes_right = right < stop and (
-                    left == middle
-                    or _is_before(text, lines[source[right]], lines[source[left]], ties)
-                )
-                if takes_right:
-                    target[k] = source[right]
-                    right += 1
-                else:
-                    target[k] = source[left]
-                    left += 1
-        source, target = target, source
-        width *= 2
-    order[:] = source
+def _order(text: UInt8Array1, lines: LineArray, ties: int) -> Int64Array1:
+    """Return the places of the lines of a topic in rank order; none where ties take too long."""
+    keys = np.empty(len(lines), np.float32)
+    for k in range(len(lines)):
+        keys[k] = -lines[k].score
+    order = np.argsort(keys, kind="mergesort")  # stable
+    if ties == STABLE:
+        return order
+    n_steps = 0
+    for k in range(1, len(order)):
+        place = k
+        while place > 0 and keys[order[place - 1]] == keys[order[place]]:
+            a = lines[order[place - 1]]
+            b = lines[order[place]]
+            apart = _difference(text, a.document, a.document_length, b.document, b.document_length)
+            if (apart < 0) == (ties == ASCENDING):
+                break
+            order[place - 1], order[place] = order[place], order[place - 1]
+            place -= 1
+            n_steps += 1
+        if n_steps > MOST_STEPS:
+            return order[:0]
+    return order
 
 
 @compiled
@@ -369,7 +334,7 @@ def rank_documents(
     judged: Bytes of ids, judgements and their table, see `enter`.
     ties: `DESCENDING`, `ASCENDING` or `STABLE`; -1 for the order of the file whatever the scores.
     numbers: int32 (judged topic, rank): filled as far as documents go.
-    Returns is_done: False if a document stands twice.
+    Returns is_done: False if a document stands twice, or ties take too long.
     """
     judged_text, judgements, table = judged
     longest = 1
@@ -385,9 +350,9 @@ def rank_documents(
         part = lines[bounds[k] : bounds[k + 1]]
         if _has_repeated(text, part, seen, k):
             return False
-        order = np.arange(len(part)).astype(np.int32)
-        if ties >= 0:
-            _sort(text, part, ties, order)
+        order = _order(text, part, ties) if ties >= 0 else np.arange(len(part))
+        if len(order) < len(part):
+            return False
         for rank in range(min(len(part), numbers.shape[1])):
             numbers[topics[k], rank] = _number_of(
                 text, part[order[rank]], topics[k], judged_text, judgements, table

@@ -4,7 +4,7 @@ from typing import Any
 
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_scored
-from scorecube.metrics.registry import UNIT, Parameter, metric
+from scorecube.metrics.registry import UNIT, Metric, Parameter, Range, metric
 
 BETA = Parameter((), above=1.0, rising=True)
 """Penalties, highest level first; a lower level has a larger one."""
@@ -21,7 +21,13 @@ def inverse_penalty(level: int, highest: int, parameters: Any) -> float:
     return 1.0 / parameters[place] if place < n_given else 1.0 / (2.0 + place)
 
 
-@metric("WRR", source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
+def weighted_range(metric: Metric) -> Range:
+    """Return the range of WRR: the highest level at rank 1 scores 1 / (1 - 1 / beta)."""
+    smallest = next(iter(metric.values("beta")), 2.0)
+    return 0.0, smallest / (smallest - 1.0)
+
+
+@metric("WRR", range=weighted_range, source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
 def weighted_reciprocal_rank(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:

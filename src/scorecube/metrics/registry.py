@@ -32,7 +32,8 @@ from scorecube.errors import BadName
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 
-UNIT = (0.0, 1.0)
+Range = tuple[float, float]
+UNIT: Range = (0.0, 1.0)
 """Range of most metrics."""
 Value = float | str | tuple[float, ...]
 Cutoff = Literal["none", "optional", "required"]
@@ -107,7 +108,7 @@ class Definition:
     parameters: Mapping[str, Parameter]
     over_ideal: bool = False
     non_relevant: bool = False
-    range: tuple[float, float] | None = None
+    range: Range | Callable[["Metric"], Range] | None = None
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -155,7 +156,7 @@ def metric(
     uses_gains: bool = False,
     over_ideal: bool = False,
     non_relevant: bool = False,
-    range: tuple[float, float] | None = None,  # noqa: A002  (as in the documentation of metrics)
+    range: Range | Callable[["Metric"], Range] | None = None,  # noqa: A002  (as documented)
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -179,8 +180,9 @@ def metric(
     non_relevant
         Whether scores depend on the judged documents that are not relevant.
     range
-        Least and greatest score that there can be; None if unknown: limits then do not stop at the
-        ends of a range.
+        Least and greatest score that there can be, or a function that returns them for a metric
+        with all parameters set; None if unknown: a mean of which few topics differ then has no
+        limits. All metrics of this package declare theirs.
     parameters
         By name, in the order in which the function takes them.
 
@@ -233,6 +235,12 @@ class Metric:
     def definition(self) -> Definition:
         """The metric's definition."""
         return DEFINITIONS[self.name]
+
+    @property
+    def range(self) -> Range | None:
+        """Least and greatest score that there can be; None if that is not declared."""
+        declared = self.definition.range
+        return declared(self) if callable(declared) else declared
 
     @property
     def non_relevant(self) -> bool:

@@ -67,6 +67,9 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         if is_known(low) and is_known(high):
             verdict = "are enough" if high <= at_hand else "may be enough"
             enough = f"the {at_hand} at hand {'are too few' if low > at_hand else verdict}"
+        if row["variance"] == 0:
+            yield Answer(row["label"], np.nan, clause=designs.NO_VARIANCE, what="topics needed")
+            continue
         clause = (
             f"for a difference of {row['min_diff']:g}, best against worst of "
             f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}), by "

@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.readable import Marked, number_range, with_labels, with_limits
+from scorecube.report.readable import Marked, limited, number_range, with_labels, with_limits
 from scorecube.report.tables import Table, crossed
 from scorecube.report.views import LEADERBOARD, Answer, View
 
@@ -23,13 +23,20 @@ BETTER, WORSE = "†", "‡"
 
 RUNS = Table(
     "metric gain run",
-    "metric gain rank run team mean~ rank_low rank_high groups leads "
+    "metric gain rank run team mean~ rank_low rank_high groups limits_reason "
     "difference? joint_low? joint_high? difference_low? difference_high? p_baseline? mean_rank?",
     sort="rank",
     within=2,
     brief="metric=label rank run team mean=mean~ could_be_rank=rank_low,rank_high",
 )
 """Runs, best first: limits of the mean, rank set, and groups of runs that are not separated."""
+LEADER = Table(
+    "metric gain run",
+    "metric gain run mean leader_low leader_high",
+    only="leads",
+    brief="metric=label leads=run mean=mean,leader_low,leader_high",
+)
+"""Runs that lead, with the limits that hold for whichever run is picked as the best."""
 MARKS = replace(RUNS, columns="metric gain rank run mean better? worse?")
 COLLECTIONS = Table(
     "metric gain collection run",
@@ -81,14 +88,18 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     attrs = result.attrs
     percent = f"{100 * (1 - float(attrs['alpha'])):g}%"
     several = result.sizes.get(names.COLLECTION, 0)
-    extra = "mean_low mean_high rank_low rank_high own?=own_error_pairs neighbours?="
-    table = replace(MARKS, columns=f"{MARKS.columns} {extra}separated_neighbours")
+    extra = "mean_low mean_high rank_low rank_high leader_low leader_high own?=own_error_pairs "
+    table = replace(MARKS, columns=f"{MARKS.columns} {extra}neighbours?=separated_neighbours")
     for label, rows in with_labels(table.frame(result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
         could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
         run = names.word(attrs, names.RUN)
         best = f"{could} of {len(rows)} {run}s" if could > 1 else f"no other {run}"
-        clause = f"{best} could be the best [{percent}, simultaneous rank sets]; "
+        _, of_leader = limited(first["mean"], first["leader_low"], first["leader_high"])
+        clause = ""
+        if of_leader:
+            clause = f"allowing for being picked as the best of {len(rows)}: {of_leader}; "
+        clause += f"{best} could be the best [{percent}, simultaneous rank sets]; "
         clause += f"rank {number_range([first['rank_low'], first['rank_high']])}"
         clause += (
             f"; mean over {counted(several, names.word(attrs, names.COLLECTION))}"
@@ -106,7 +117,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             clause += f"; {better} significantly better than {attrs['baseline']}, {worse} worse"
         name = f"{first['run']}{f' and {tied} more' if tied else ''}"
         limits = first["mean_low"], first["mean_high"]
-        yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name)
+        verb = "lead with" if tied else "leads with"
+        yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name, verb)
 
 
 def figure(canvas: Any, result: xr.Dataset) -> None:
@@ -143,12 +155,17 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
 VIEW = View(
     name="leaderboard",
     heading="Leaderboard",
-    tables={"systems": RUNS, "matrix": Table("run", "", make=matrix, legend=matrix_legend)},
-    about="Runs by mean score, with limits for other topics like these; the leader's hold for "
-    "whichever run leads. A rank set holds the rank over infinitely many topics: it begins after "
-    "the runs that are shown to be better and ends before those that are shown to be worse, by the "
-    "step-down max-T test of all pairs. Runs that share a group are not separated. Nothing is said "
-    "of other judgements, documents or versions of a run.",
+    tables={
+        "systems": RUNS,
+        "leader": LEADER,
+        "matrix": Table("run", "", make=matrix, legend=matrix_legend),
+    },
+    about="Runs by mean score, with limits for other topics like these, of each run by itself; "
+    "those of whichever run leads, which was picked by its mean, stand in the answer. A rank set "
+    "holds the rank over infinitely many topics: it begins after the runs that are shown to be "
+    "better and ends before those that are shown to be worse, by the step-down max-T test of all "
+    "pairs. Runs that share a group are not separated. Nothing is said of other judgements, "
+    "documents or versions of a run, nor of failures that no topic here shows.",
     answers={LEADERBOARD: answers},
     conditions="alpha",
     figure=figure,
@@ -160,6 +177,7 @@ BOARD = replace(
     heading="Board",
     tables={
         "systems": RUNS,
+        "leader": LEADER,
         "collections": COLLECTIONS,
         "matrix": Table("metric gain run", "", make=board_matrix, legend=matrix_legend),
     },

@@ -16,6 +16,7 @@ from scorecube.report.drawing import drawn_bytes
 from scorecube.report.formats import as_records
 from scorecube.report.readable import (
     KEYS,
+    NONE,
     TO,
     Cells,
     layout_of,
@@ -85,7 +86,7 @@ def _interval(row: Row, ends: tuple[float, float]) -> dict[str, str]:
     low, high = row.get("mean_low"), row.get("mean_high")
     mean, limits = limited(row["mean"], low, high)
     style = "" if low is None or high is None else places(low, high, row["mean"], ends)
-    return {"mean": mean, "limits": dashed(limits), "bar": style}
+    return {"mean": mean, "limits": dashed(limits) or NONE, "bar": style}
 
 
 def dashed(limits: str) -> str:

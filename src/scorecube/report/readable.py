@@ -249,10 +249,12 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
             )
 
 
-def _beside(value: str, low: str = NONE, high: str = NONE, *, to: str) -> str:
-    """Return an estimate with its limits in brackets; alone where neither is known."""
-    if value == NONE or low == high == NONE:
+def _beside(value: str, *ends: str, to: str) -> str:
+    """Return an estimate with its limits in brackets, "-" where neither is known."""
+    if value == NONE or not ends:
         return value
-    low, high = ("no limit" if end == NONE else end for end in (low, high))
+    if set(ends) == {NONE}:
+        return f"{value} ({NONE})"
+    low, high = ("no limit" if end == NONE else end for end in ends)
     to = " to " if "-" in low[:1] + high[:1] else to  # a dash is no minus
     return f"{value} ({low.removesuffix('%')}{to}{high})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,12 @@ def strictest(result: xr.Dataset) -> list[dict[Any, Any]]:
     return labelled(SENSITIVITY.frame(first_sampling(result)), STRICTEST)
 
 
+def samples_of(row: Mapping[str, Any]) -> str:
+    """Return the samples of a row, and of how many trials its number and limits are."""
+    # Replicates of the jackknife have a tenth of the trials, whose chance error is in the limits.
+    return f"samples of {row['size']} topics, {row['trials']:,} trials"
+
+
 def shares(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the share of comparisons that reach the required difference, the largest first."""
     rows = strictest(result)
@@ -76,7 +82,7 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
     named = ", ".join(near) if len(near) < 4 else f"{len(near)} others"
     apart = f"; not separated from it: {named}" if near else ""
     for row in rows:
-        clause = f"at {row['confidence']:.0%} confidence, samples of {row['size']} topics{apart}"
+        clause = f"at {row['confidence']:.0%} confidence, {samples_of(row)}{apart}"
         apart, numbers = "", (row["share"], row["share_low"], row["share_high"])
         yield Answer(row["label"], *numbers, ".0%", clause, "comparisons confirmed")
 
@@ -86,7 +92,7 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
     for row in strictest(result):
         numbers = row["required_difference"], row["required_low"], row["required_high"]
         least = "or more " if row["open_bin"] == 1 and is_known(numbers[0]) else ""
-        clause = f"{least}at {row['confidence']:.0%} confidence, samples of {row['size']} topics"
+        clause = f"{least}at {row['confidence']:.0%} confidence, {samples_of(row)}"
         yield Answer(row["label"], *numbers, ".2f", clause, "required difference")
 
 
@@ -137,8 +143,9 @@ SWAP = View(
     about="Two topic sets are drawn, and every pair of runs is compared on both. The swap rate is "
     "the share of comparisons on which the sets disagree about the better run, by the difference "
     "on the first. The required difference is where the fitted rate falls to the accepted one. "
-    "Limits are about these runs with other topics. Samples with replacement share topics, so "
-    "that their required differences are too small. The rates are no test of a pair.",
+    "Limits are about these runs with other topics, and this number of trials: with more they are "
+    "narrower, as each of 10 replicates has a tenth of the trials. Samples with replacement share "
+    "topics, so that their required differences are too small. The rates are no test of a pair.",
     answers={DISCRIMINATION: shares, DIFFERENCE: differences},
     chapter=DIFFERENCE,
     conditions="sampling",

@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import labels_of
 from scorecube.errors import counted
-from scorecube.report.readable import is_known, with_limits
+from scorecube.report.readable import is_known, limited, with_limits
 from scorecube.report.results import labelled
 from scorecube.report.tables import Table
 from scorecube.report.views import TEAMS, Answer, View
@@ -30,12 +30,15 @@ VARIANCE = Table(
 """
 ABSENT = Table(
     "metric gain",
-    "metric gain change_mean change_low change_high rank_change_mean rank_change_low "
-    "rank_change_high n_teams pool_depth",
+    "metric gain change_mean change_low change_high change_topics_low change_topics_high "
+    "rank_change_mean rank_change_low rank_change_high rank_change_topics_low "
+    "rank_change_topics_high n_teams pool_depth",
     brief="metric=label change_of_score=change_mean,change_low,change_high "
-    "ranks_lost=rank_change_mean,rank_change_low,rank_change_high",
+    "over_topics=change_topics_low,change_topics_high "
+    "ranks_lost=rank_change_mean,rank_change_low,rank_change_high "
+    "ranks_over_topics=rank_change_topics_low,rank_change_topics_high",
 )
-"""What a team that did not take part would lose, with t limits over teams."""
+"""What a team that did not take part would lose: limits over teams, and over topics."""
 TRIALS = Table(
     "metric gain leave topic_step trial",
     "metric gain left_out=leave n_topics_wanted=topic_step trial variance n_runs n_topics "
@@ -61,6 +64,10 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         if is_known(lost[0]):
             words.append(f"{with_limits(*lost, '.1f')} ranks lost")
         words.append(f"{counted(result.attrs['n_teams'], 'team')}, pool depth {row['pool_depth']}")
+        over = row["change_topics_low"], row["change_topics_high"]
+        if is_known(over[0]):
+            _, of_topics = limited(row["change_mean"], *over, "+.1%")
+            words.insert(0, f"on other topics {of_topics}")
         clause = ", ".join(words)
         yield Answer(row["label"], *numbers, "+.1%", clause, "change of an absent team's score")
 
@@ -111,10 +118,10 @@ VIEW = View(
     shown=("absent",),
     about="Teams are drawn and left out: their runs are removed, and judged documents that only "
     "they contributed become unjudged; the other runs are evaluated again. Limits of means are "
-    "over teams, those of variances over draws. Pools are rebuilt from these runs: if others were "
-    "pooled, too, documents count as unique that were not. A topic is lost without a relevant "
-    "document, or by all_runs_zero for each metric where all runs that remain score 0. "
-    "first_miss falls as trials are added.",
+    "over teams, with these topics, and over topics, with these teams; those of variances over "
+    "draws. Pools are rebuilt from these runs: if others were pooled, too, documents count as "
+    "unique that were not. A topic is lost without a relevant document, or by all_runs_zero for "
+    "each metric where all runs that remain score 0. first_miss falls as trials are added.",
     answers={TEAMS: answers},
     figure=leave_out_panels,
 )

@@ -64,8 +64,8 @@ class Answer:
         How the number is written without digits that follow from limits.
     clause, what
         What follows the number in a sentence, and what it is, as a heading.
-    name
-        A run that the number is of.
+    name, verb
+        A run that the number is of, and what it does: ``leads with``.
     """
 
     label: str
@@ -76,6 +76,7 @@ class Answer:
     clause: str = ""
     what: str = ""
     name: str = ""
+    verb: str = ""
 
     @property
     def number(self) -> tuple[str, str]:
@@ -88,7 +89,8 @@ class Answer:
         """The answer in one sentence."""
         value, limits = self.number
         number = f"{value} ({limits})" if limits else value
-        return f"{self.label}: {self.name or self.what} {number}, {self.clause}."
+        subject = " ".join(filter(None, [self.name or self.what, self.verb]))
+        return f"{self.label}: {subject} {number}, {self.clause}."
 
 
 Answers = Callable[[xr.Dataset], Iterable[Answer]]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube.statistics.grid import EQUAL
+from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
 
 FloatArray = NDArray[np.float64]
 Range = tuple[float, float]
@@ -61,7 +61,7 @@ def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any
     """Return the weighted means over collections, one sample each, of means over topics.
 
     Standard errors are linearised (Cochran 1977, section 6.3); degrees of freedom are units - 1 of
-    one collection, and Satterthwaite's of several.
+    one collection, and Satterthwaite's of several. A collection of one unit has no error: NaN.
 
     pseudo: Scores of `number` further topics, or groups of mean size, in each collection; they add
         no degrees of freedom.
@@ -80,7 +80,8 @@ def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any
         squares += sum(further * (size * (end - mean)) ** 2 for end in ends)
         share = weight / whole
         means.append(share * mean)
-        error = np.sqrt(n_units / (n_units - 1) * squares) / n_topics
+        of_sample = n_units / np.where(n_units > 1, n_units - 1, np.nan)
+        error = np.sqrt(of_sample * squares) / n_topics
         variances.append((share * error) ** 2)
     total, freedom = np.asarray(sum(variances)), np.asarray(min(freedoms))
     if len(samples) > 1:
@@ -117,6 +118,28 @@ def few_differ(samples: Sequence[Sample], width: float | None, least: float = 0.
     return sum(n_differing(of.sums / of.sizes, apart) for of in samples) < FEW
 
 
+def with_small(found: Estimate, samples: Sequence[Sample], ends: Range) -> Estimate:
+    """Return an estimate over several collections whose error holds for small ones, too.
+
+    A collection of fewer than 8 units most of which are alike, such as 4 items that are all solved,
+    seems to have no error: it has the one that it has with two pseudo-units.
+
+    found: `estimate` of the samples.
+    ends: Least and greatest value that there can be.
+    """
+    small = [of for of in samples if 1 < len(of.sizes) < FEW]
+    if len(samples) < 2 or not small:
+        return found
+    whole = sum(of.weight for of in samples)
+    variance = found.error**2
+    for of in small:
+        own, padded = estimate([of]).error, estimate([of], ends).error
+        alike = 2 * n_differing(of.sums / of.sizes, ALIKE * (ends[1] - ends[0])) < len(of.sizes)
+        added = np.maximum(padded**2 - own**2, 0.0) * (of.weight / whole) ** 2
+        variance = variance + np.where(alike, added, 0.0)
+    return found._replace(error=np.sqrt(variance))
+
+
 @np.errstate(divide="ignore", invalid="ignore")  # where all scores are equal
 def mean_limits(
     samples: Sequence[Sample], ends: Range | None, confidence: float, critical: float | None = None
@@ -125,24 +148,26 @@ def mean_limits(
 
     Bounded scores: t on the logit scale if at least 8 units have another score than most, else t
     after adding two pseudo-units at the ends of the range; at another confidence than .95, as many
-    more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t.
+    more as t^2 is larger (as Agresti and Coull 1998 add z^2). Others: t; NaN, for no limits, where
+    fewer than 8 units have another score than most.
 
     ends: Least and greatest score that there can be; None if unknown.
-    critical: In place of the quantile of t, where there are no pseudo-units.
+    critical: In place of the quantile of t, where there are no pseudo-units; if it is not finite,
+        there are no limits.
     """
-    mean, error, _ = found = estimate(samples)
-    t = found.t(confidence)
-    critical = t if critical is None else critical
+    found = estimate(samples)
+    few = few_differ(samples, None if ends is None else ends[1] - ends[0], _least_of(samples))
+    if critical is not None and not np.isfinite(critical):
+        critical = np.nan
     if ends is None:
-        return mean - critical * error, mean + critical * error
-    (low, high), width = ends, ends[1] - ends[0]
-    padded = estimate(samples, ends, (t / found.t(0.95)) ** 2)
-    margin = padded.t(confidence) * padded.error
-    of_few = np.maximum(padded.mean - margin, low), np.minimum(padded.mean + margin, high)
-    share = (mean - low) / width
-    centre, margin = (np.log(share / (1 - share)), critical * error / width / (share * (1 - share)))
-    of_many = (low + width / (1 + np.exp(sign * margin - centre)) for sign in (1, -1))
-    few = few_differ(samples, width) | (mean <= low) | (mean >= high)
+        t = found.t(confidence) if critical is None else critical
+        margin = np.where(few, np.nan, t * found.error)[()]
+        return found.mean - margin, found.mean + margin
+    found = with_small(found, samples, ends)
+    few = few | (found.mean <= ends[0]) | (found.mean >= ends[1])
+    number = (found.t(confidence) / found.t(0.95)) ** 2
+    of_few = _clipped(estimate(samples, ends, number), ends, confidence)
+    of_many = _logit_limits(found, ends, found.t(confidence) if critical is None else critical)
     least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
     return least, most
 
@@ -167,6 +192,28 @@ def p_of_mean(samples: Sequence[Sample], ends: Range | None, bound: float) -> fl
             smallest = middle
     tail: float = 10.0**largest / 2
     return 1 - tail if above else tail
+
+
+def _least_of(samples: Sequence[Sample]) -> float:
+    """Return the difference up to which scores without a range are equal."""
+    return EQUAL_SIZE * max(float(np.abs(of.sums / of.sizes).max(initial=0.0)) for of in samples)
+
+
+def _clipped(found: Estimate, ends: Range, confidence: float) -> tuple[Any, Any]:
+    """Return the limits of t within a range."""
+    margin = found.t(confidence) * found.error
+    return np.maximum(found.mean - margin, ends[0]), np.minimum(found.mean + margin, ends[1])
+
+
+def _logit_limits(found: Estimate, ends: Range, critical: Any) -> tuple[Any, Any]:
+    """Return limits that are symmetric on the logit scale of a range."""
+    low, width = ends[0], ends[1] - ends[0]
+    share = (found.mean - low) / width
+    centre = np.log(share / (1 - share))
+    margin = critical * found.error / width / (share * (1 - share))
+    least = low + width / (1 + np.exp(margin - centre))
+    most = low + width / (1 + np.exp(-margin - centre))
+    return least, most
 
 
 def guarded_estimate(

@@ -9,6 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import ranged
 from scorecube.collection.doubts import doubts_of
 from scorecube.errors import BadStudy, option
 
@@ -44,6 +45,7 @@ def merge_cubes(old: xr.Dataset, new: xr.Dataset, what: str) -> xr.Dataset:
     for dim in (names.RUN, names.TOPIC):
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):
             raise BadStudy(f"{what} has other {dim}s than the new scores; {anew}")
+    old, new = ranged(old), ranged(new)  # so that what is missing below is a metric of ours
     try:
         merged = xr.merge([old, new], join="outer", compat="no_conflicts", combine_attrs="override")
     except (xr.MergeError, ValueError):

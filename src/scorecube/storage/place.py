@@ -41,7 +41,7 @@ CAUSES: Final[Mapping[int, str]] = {
     **dict.fromkeys(RACES, "another command wrote or deleted there at the same time"),
 }
 OTHER_CAUSE: Final = "the file system fails"
-TRIES: Final = 100
+TRIES: Final = 1000
 """Of a file whose folder is deleted while it is written, or of what is not deleted yet."""
 PAUSE: Final = 0.001
 """Seconds before the second of them; each is longer than the one before, up to 20 times."""

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.differences import TOO_FEW
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import Range
@@ -50,6 +49,7 @@ VARIABLES = read_variables("""
     smallest_shown | estimate | score | half the width of the limits
 """)
 NO_SUCH_METRIC = "no such metric"
+TOO_FEW = "too few topics differ"
 
 
 class Asked(NamedTuple):

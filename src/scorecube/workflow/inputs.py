@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.about_metrics import directed, ranged, read_ranges
+from scorecube.collection.about_metrics import directed, read_ranges
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate
@@ -211,7 +211,7 @@ def import_scores(
     layout: str = "auto",
     words: Sequence[str] = (),
     lower_is_better: Sequence[str] = (),
-    ranges: str | Sequence[str] = (),
+    ranges: str | Sequence[str] | Mapping[str, tuple[float, float]] = (),
     items: PathLike | None = None,
     no_score: Sequence[str] = (),
     notify: Notify | None = None,
@@ -237,8 +237,9 @@ def import_scores(
         What runs, topics, collections and repetitions are called, such as ``["model", "item",
         "benchmark", "seed"]``; by default as the headings of a table say.
     ranges
-        Least and greatest score that there can be, such as ``["f1=0,100"]``: limits of means stay
-        within. Metrics of ours, and scores that are all 0 or 1, have theirs.
+        Least and greatest score that there can be, such as ``{"f1": (0, 100)}`` or
+        ``["f1=0,100"]``: limits stay within. Metrics of this package, scores that are all 0 or 1,
+        and names that the field bounds, such as accuracy, have theirs.
     items
         File of the ids of all items, one a line, of files that list only those that a run solved.
     no_score
@@ -280,14 +281,12 @@ def import_scores(
     else:
         parts = [read_objects(files, metric, chosen)]
     team_of, systems = (None, None) if teams is None else read_run_labels(teams)
-    stated = list(filter(None, ranges.split(";"))) if isinstance(ranges, str) else ranges
-    declared = read_ranges(labels("ranges", stated))
     cubes = cubes_of(
         parts,
         teams=team_of,
         systems=systems,
         path=teams,
-        ranges=declared,
+        ranges=read_ranges(ranges),
         no_score=labels("no_score", no_score),
         notify=notify,
     )
@@ -299,7 +298,7 @@ def import_scores(
         if metric is not None and not are_paths:
             cube = select(cube, metrics=[metric])
         cube = cube.assign_attrs({names.WORDS: list(words)} if words else {})
-        cubes[name] = _grouped(ranged(directed(cube, lower), declared), topic_groups, say)
+        cubes[name] = _grouped(directed(cube, lower), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
             say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
     return cubes if collections else only_cube(cubes)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import scorecube as sc
 from scorecube.analyses.judged_runs import judged_runs
 from scorecube.analyses.teams import Teams
+from scorecube.analyses.units import groups_left_out
 from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_depth
 from scorecube.errors import BadPlan
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
@@ -170,3 +172,22 @@ def test_more_trials_extend(scorecube: Cli, study: Path, tmp_path: Path) -> None
     scorecube("teams", copy, *how, "--trials", 9).succeeded()
     repeated = sc.open_study(copy)["small"].result("teams")
     xr.testing.assert_equal(repeated.drop_attrs(), extended.drop_attrs())
+
+
+def test_limits_over_topics_are_those_of_collections_without_a_group_of_topics() -> None:
+    """The jackknife of what is computed anew from fewer topics, of the change of scores and of ranks."""
+    rankings = simulate_rankings(n_runs=12, n_teams=4, depth=30, seed=2)
+    cube = sc.with_rankings(sc.evaluate(rankings, ["nDCG@10", "AP"], ["3:2:1"]), rankings)
+    teams = sc.Teams(leave=(1,), pool_depth=15, keep_unpooled=False)
+    whole = sc.analyse(cube, teams, trials=1)
+    group = groups_left_out([50])
+    parts = [cube.isel(topic=np.flatnonzero(group != k)) for k in range(10)]
+    fewer = [sc.analyse(part, teams, trials=1) for part in parts]
+    for name in ("change", "rank_change"):
+        replicates = np.array([of[f"{name}_mean"].values for of in fewer])
+        mean = whole[f"{name}_mean"].values
+        variance = 0.9 * ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
+        half = stats.t.ppf(0.975, 9) * np.sqrt(variance)
+        np.testing.assert_allclose(whole[f"{name}_topics_low"], mean - half, atol=1e-12)
+        np.testing.assert_allclose(whole[f"{name}_topics_high"], mean + half, atol=1e-12)
+        assert (half > 0).any()

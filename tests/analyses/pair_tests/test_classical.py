@@ -118,7 +118,7 @@ def test_a_constant_difference_is_never_certain() -> None:
 
 def test_effect_sizes_without_residual_variance_are_missing() -> None:
     row = np.random.default_rng(1).random(20)
-    result = sc.analyse(cube_of(np.stack([row, row + 0.1]), ends=(0.0, 2.0)), sc.Paired())
+    result = sc.analyse(cube_of(np.stack([row, row + 0.1]), "my score", (0.0, 2.0)), sc.Paired())
     frame = sc.table(result, "pairs").iloc[0]
     assert np.isnan([frame["effect_size"], frame["d_z"], frame["t"]]).all()
     assert frame["difference_low"] < 0 < frame["difference_high"]

@@ -100,7 +100,9 @@ def as_cube(tables: dict[str, Table]) -> xr.Dataset:
         frames[metric] = pd.DataFrame(
             [[float(score) for score in row] for row in table], index=runs, columns=topics
         )
-    return cube_from_scores(frames)
+    # A stated range, as -1 may be a code for no score; without it the analyses decide.
+    stated = cube_from_scores(frames, ranges=dict.fromkeys(frames, (-1e12, 1e12)))
+    return stated.drop_vars(["score_low", "score_high"])
 
 
 def read_exactly(path: Path, runs: list[str]) -> Table:

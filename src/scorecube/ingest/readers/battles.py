@@ -1,8 +1,7 @@
-"""Battles of pairs of systems: AlpacaEval, Arena, and judgements of Arena-Hard.
+"""Battles of pairs of systems: AlpacaEval and Arena.
 
 Until a command analyses battles, such files are refused with what they are; `battles_of` gives
-their rows. AlpacaEval's annotations.json, FastChat's battles and model_judgment of arena-hard-auto,
-read 2026-11-29.
+their rows. AlpacaEval's annotations.json and FastChat's battles, read 2026-11-29.
 """
 
 from __future__ import annotations
@@ -13,14 +12,10 @@ from typing import NamedTuple
 
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File, Row, reader
-from scorecube.ingest.json_rows import objects_in
 
 ALPACA = frozenset({"generator_1", "generator_2", "preference"})
 ARENA = frozenset({"model_a", "model_b", "winner"})
-ARENA_HARD = frozenset({"model", "judge", "games"})
 SIDES = {"model_a": 1.0, "a": 1.0, "model_b": 0.0, "b": 0.0}
-VERDICTS = {"A>>B": 1.0, "A>B": 1.0, "A=B": 0.5, "B>A": 0.0, "B>>A": 0.0, "A<B": 0.0, "A<<B": 0.0}
-"""Label of a game of Arena-Hard -> whether the first system wins; 0.5 is a tie."""
 
 
 class Battle(NamedTuple):
@@ -46,8 +41,6 @@ def battles_of(file: File) -> Iterator[Battle]:
                 raise BadInput(text, file.path, line)
             prompt = row.get("question_id", line)
             yield Battle(line, str(row["model_a"]), str(row["model_b"]), winner, str(prompt))
-        elif {*row} >= ARENA_HARD:
-            yield from _of_arena_hard(file, line, row)
         else:
             raise BadInput("a battle has two systems and a winner", file.path, line)
 
@@ -64,27 +57,11 @@ def _of_alpaca(file: File, line: int, row: Mapping[str, object]) -> Battle:
     return Battle(line, str(row["generator_1"]), str(row["generator_2"]), winner, prompt)
 
 
-def _of_arena_hard(file: File, line: int, row: Mapping[str, object]) -> Iterator[Battle]:
-    """Yield the two games of a judgement, against the baseline; the second is exchanged."""
-    baseline = str(row.get("baseline", "baseline"))
-    prompt = str(row.get("uid", row.get("question_id", line)))
-    for number, game in enumerate(objects_in(row["games"])):
-        winner = VERDICTS.get(str(game.get("score")))
-        if winner is None:
-            raise BadInput(f"score {game.get('score')!r} of a game is no verdict", file.path, line)
-        shown = 1 - winner if number % 2 else winner
-        yield Battle(line, baseline, str(row["model"]), shown, prompt)
-
-
-def _is_alpaca(file: File) -> bool:
-    return file.names >= ALPACA
-
-
-def _is_arena(file: File) -> bool:
-    return file.names >= ARENA or file.names >= ARENA_HARD
-
-
-@reader("alpaca_eval", "annotations.json of AlpacaEval: preferences over one baseline", _is_alpaca)
+@reader(
+    "alpaca_eval",
+    "annotations.json of AlpacaEval: preferences over one baseline",
+    lambda file: file.names >= ALPACA,
+)
 def read_alpaca_eval(file: File) -> Iterator[Row]:
     """Yield preferences over one baseline as scores of the other system."""
     battles = list(battles_of(file))
@@ -97,7 +74,11 @@ def read_alpaca_eval(file: File) -> Iterator[Row]:
         yield Row(battle.line, battle.run_b, battle.prompt, 1 - battle.winner, metric)
 
 
-@reader("battles", "battles of pairs of systems of an arena, which have no scores", _is_arena)
+@reader(
+    "battles",
+    "battles of pairs of systems of an arena, which have no scores",
+    lambda file: file.names >= ARENA,
+)
 def read_battles(file: File) -> Iterator[Row]:
     """Refuse battles, whose systems have no score each."""
     raise _no_scores(file, list(battles_of(file)))

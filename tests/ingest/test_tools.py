@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 DATA = Path(__file__).parent / "evaluations"
-CASES = Path(__file__).parents[3] / "shared" / "cases"
 
 
 def written(path: Path, content: str) -> Path:
@@ -283,39 +282,7 @@ def test_truncated_logs_are_refused(tmp_path: Path, name: str) -> None:
     assert str(half) in refused(half, layout=name)
 
 
-REPORTED: dict[str, tuple[str, dict[str, float]]] = {
-    # Case of a public report -> its files, and the mean of "metric run".
-    "autojudge-tot": ("judge.eval.txt", {"SCORE berry": 0.5, "HAS_KEYWORDS leaf": 1.0}),
-    "datasets-down-matrix": ("dataset.csv", {"dataset rf": 2.65 / 3, "dataset svm": 0.85}),
-    "inspect-small-log": ("insp_red_?.json", {"match m/a": 0.6, "match m/b": 0.4}),
-    "lm-eval-before-0.4.7": ("*/*.jsonl", {"acc org__old": 0.5, "acc_norm org__old": 0.5}),
-    "lm-eval-loglikelihood": ("*/*.jsonl", {"loglikelihood org__good": -1.35, "loglikelihood org__bad": -3.35}),
-    "ranx-spellings": ("ranx.json", {"nDCG@10 bm25": 0.6, "RR@10 dense": 1.0, "AP bm25": 0.25}),
-}  # fmt: skip
-REPORTS = pytest.mark.skipif(not CASES.exists(), reason="cases are not beside the repository")
-
-
-@REPORTS
-@pytest.mark.parametrize("name", REPORTED)
-def test_scores_of_reports_are_read(name: str) -> None:
-    pattern, expected = REPORTED[name]
-    cube = sc.import_scores(str(CASES / name / pattern), notify=unsaid)
-    means = cube["score"].mean("topic").isel(gain=0)
-    for label, value in expected.items():
-        metric, run = label.split(" ")
-        assert means.sel(metric=metric, run=run).item() == pytest.approx(value)
-
-
-@REPORTS
-def test_other_reports(tmp_path: Path) -> None:
-    said: list[str] = []
-    file = CASES / "datasets-down-matrix" / "opencompass.csv"
-    cube = sc.import_scores(file, metric="accuracy", notify=said.append)
-    assert cube.sizes["run"] == 2
-    assert any("not read: version, mode" in line for line in said)
-    folder = CASES / "ranx-saved-files"
-    cube = sc.evaluate(sc.read_rankings(folder / "run.json", folder / "qrels.json"), ["AP"])
-    assert cube["score"].mean().item() == 0.75
+def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "ap\udce9.csv"  # no UTF-8
     path.write_text("topic,a\n1,0.5\n")
     assert sc.import_scores(path, metric="AP")["score"].item() == 0.5

@@ -108,6 +108,15 @@ def test_differences_are_guarded_where_few_differ_and_of_binary_scores_always() 
     assert guarded_estimate([of(many)], None, binary=False) == estimate([of(many)])
 
 
+def test_a_small_collection_among_several_that_is_alike_has_the_error_of_two_pseudo_units() -> None:
+    """Of 4 equal items beside 25 that vary; 4 items that vary have their own."""
+    many, equal, varied = CHANCE.normal(0, 0.1, 25), np.zeros(4), np.array([-0.2, 0.1, 0.3, 0.0])
+    for small, scores in ((equal, [0.0] * 4 + [-1.0, 1.0]), (varied, varied)):
+        samples = [Sample(0.5, each, np.ones(len(each))) for each in (many, small)]
+        error = math.hypot(stats.sem(many), stats.sem(scores)) / 2
+        assert guarded_estimate(samples, 1.0, binary=False).error == pytest.approx(error)
+
+
 def test_p_is_below_alpha_where_limits_do_not_hold_0_and_never_0() -> None:
     for row in CHANCE.normal(0.1, 0.2, (50, 12)):
         found = guarded_estimate([of(row)], 2.0, binary=False)

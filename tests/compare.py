@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 GONE: dict[str, str] = {
-    r"/variances/(residual_)?variance(_low|_high)?$": "both variances have the names of the contract"
+    r"table None\.leads$": "who leads, with simultaneous limits, is the table `leader`",
+    r"/variances/(residual_)?variance(_low|_high)?$": "both variances have the names of the contract",
 }
 """Patterns of what is meant to be gone, as cube/analysis/variable or table.column, and why."""
 
@@ -55,7 +56,19 @@ class Move(NamedTuple):
         return bool((apart[~free] <= self.most).all())
 
 
-MEANT: tuple[Move, ...] = ()
+OWN = "limits of each pair are its own; the simultaneous ones are joint_low and joint_high"
+GUARDED = "p is from the estimate of the limits"
+MEANT: tuple[Move, ...] = (
+    Move(r"/(leaderboard|board) .*mean_(low|high)$", 0.1, "the leader's limits are its own"),
+    Move(r"/(maxt|tukey|leaderboard) .*difference_(low|high)$", np.inf, OWN, gaps=True),
+    Move(r"/bootstrap .*plus_one=False.*difference_(low|high)$", np.inf, "plain in a preset"),
+    Move(r"/(maxt|tukey) .*p_single$", 0.7, GUARDED),
+    Move(r"/paired .*p_value(_bh|_holm)?$", 0.7, GUARDED),
+    Move(r"/paired .*(share|significant)$", 4, GUARDED),
+    Move(r"/paired .*verdict(_on_pair)?$", np.inf, "none where there are no limits"),
+    Move(r"/gate/", np.inf, "judged are the metrics that are named, with the rules of the gate"),
+    Move(r"/(bootstrap|maxt) .*effect_size$|/teams .*change_", 1e-14, "order of a sum"),
+)
 """The first that covers a name says why."""
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TRIALS = {"teams": 2, "judges": 50}

@@ -184,18 +184,24 @@ def alike(file: str, n: int) -> list[Truth]:
 
 
 def changes(
-    lost: float, gained: float, size: float, topics: int | list[int], noise: float = 0.0
+    lost: float,
+    gained: float,
+    size: float,
+    topics: int | list[int],
+    noise: float = 0.0,
+    flips: float = 0.0,
 ) -> list[Truth]:
     """Return a pair of runs: the first is worse by a size on some topics, better on others.
 
     lost, gained: Shares of topics, or of groups of them.
     size: 1 of scores 0 and 1.
     noise: Largest difference elsewhere.
+    flips: Share of scores 0 and 1 that a seed turns round; scores are means over three seeds.
     """
     sizes = np.ones(topics, int) if isinstance(topics, int) else np.asarray(topics)
     group = np.repeat(np.arange(len(sizes)), sizes)
     named = group if len(sizes) < len(group) else None
-    means = np.array([0.5 - size * (lost - gained), 0.5])
+    means = np.array([0.5 - size * (lost - gained) * (1 - 2 * flips), 0.5])
 
     def draw(chance: np.random.Generator) -> truths.Sample:
         u = chance.random(len(sizes))[group]
@@ -206,7 +212,11 @@ def changes(
         run = base + size * (better * 1.0 - worse)
         if noise:
             run = run + noise * chance.uniform(-1, 1, len(group))
-        return truths.Sample(np.array([run, base]), means, named, UNIT)
+        scores = np.array([run, base])
+        if flips:
+            turned = chance.random((3, *scores.shape)) < flips
+            scores = np.abs(scores - turned).mean(axis=0)
+        return truths.Sample(scores, means, named, UNIT)
 
     return [draw]
 
@@ -222,6 +232,9 @@ def gate() -> Cases:
     }
     for (name, change), n in product(kinds.items(), (25, 50, 200, 1000)):
         yield model(name, n, partial(changes, *change, n), gates)
+    for n, flips in product((25, 50, 200, 1000, 5000), (0.01, 0.1)):
+        seeds = partial(changes, 0.03, 0.0, 1.0, n, flips=flips)
+        yield model(f"0/1, 3 seeds that turn {flips:.0%}, 3 % lost", n, seeds, gates)
     for n in (10, 25, 50):
         tiny = partial(changes, 0.05, 0.0, 0.25, n, 0.0005)
         yield model("graded, rare drops of .25, tiny changes elsewhere", n, tiny, gates)

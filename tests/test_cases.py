@@ -38,18 +38,8 @@ def test_recall_bounds(scorecube: Cli, tmp_path: Path) -> None:
     assert limits[0] == limits[1]
     assert limits[0][0] == "a"
     assert 0.7 < limits[0][1] < 27 / 28 < limits[0][2] <= 1
-    words = (
-        "gate",
-        study,
-        "--run",
-        "a",
-        "--baseline",
-        "b",
-        "--margin",
-        0.01,
-        "--metrics",
-        "Recall@10,AP",
-    )
+    runs = ["--run", "a", "--baseline", "b", "--margin", 0.01]
+    words = ["gate", study, *runs, "--metrics", "Recall@10,AP"]
     first, second = json.loads(scorecube(*words, "--format", "json").stdout)["rows"]
     assert scorecube(*words).status == 4
     assert first | {"metric": ""} == second | {"metric": ""}

@@ -88,16 +88,8 @@ def test_ids_that_do_not_coincide_say_nothing(tmp_path: Path) -> None:
 def test_another_option_is_another_evaluation(scorecube: Cli, tmp_path: Path) -> None:
     qrels = tmp_path / "qrels"
     qrels.write_text("".join(f"{t} 0 {d} {n}\n" for t, of in QRELS.items() for d, n in of.items()))
-    words = [
-        "evaluate",
-        tmp_path / "s",
-        "--name",
-        "a",
-        "--runs",
-        as_file(tmp_path),
-        "--qrels",
-        qrels,
-    ]
+    files = ["--runs", as_file(tmp_path), "--qrels", qrels]
+    words = ["evaluate", tmp_path / "s", "--name", "a", *files]
     scorecube(*words, "--metrics", "AP").succeeded()
     again = scorecube(*words, "--metrics", "P@5", "--ignore-identical")
     assert again.status == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +41,6 @@ def test_names_with_dots_reach_every_form(tmp_path: Path, form: str) -> None:
     assert any("provider.id" in line or "model" in line for line in said)
 
 
-def test_lines_are_as_a_list(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.jsonl", json.dumps(ROW) + "\n\n" + json.dumps({**ROW, "item": 2}))
-    assert read(path, **NAMES)[0] == {"score m 1": 0.5, "score m 2": 0.5}
-    assert read(path, **NAMES, metric="mine")[0] == {"mine m 1": 0.5, "mine m 2": 0.5}
-
-
 REFUSED = [
     ({"one": [ROW], "two": [ROW]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
     ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column of scores 'scores.1.value'"),
@@ -57,6 +50,9 @@ REFUSED = [
     ({"bm25": {"AP": 0.5, "P@10": 0.1}, "dense": {"AP": 0.2, "P@10": 0.3}}, {}, "systems with means"),
     ({"run1": {"AP": 0.5}, "run2": {"AP": 0.2}}, {}, "run_column='file'"),
     ({"AP": {"bm25": 0.5}, "P@10": {"bm25": 0.2}}, {}, "run_column='file'|means"),
+    ({"AP": 0.5, "nDCG@10": 0.2}, {}, "means have no topics"),
+    ({"metrics": ["map"], "model_names": ["a"], "a": {"scores": {"map": 0.5}}}, {}, "means have no topics"),
+    ({"q1": {"d1": 0.5, "d2": 0.2}}, {}, "evaluate"),
 ]  # fmt: skip
 
 
@@ -119,19 +115,6 @@ def test_frames_of_measures_by_run() -> None:
     for frame in (long, wide, wide.T, wide.rename(columns={"AP": "map", "nDCG@10": "ndcg_cut_10"})):
         found = sc.cube_from_scores({"a": frame})["score"]
         assert found.equals(expected)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ({"AP": 0.5, "nDCG@10": 0.2}, "means have no topics"),
-        ({"metrics": ["map"], "model_names": ["a"], "a": {"scores": {"map": 0.5}}}, "means have no topics"),
-        ({"q1": {"d1": 0.5, "d2": 0.2}}, "evaluate"),
-    ],
-)  # fmt: skip
-def test_json_of_means_and_runs_is_refused(tmp_path: Path, content: Any, words: str) -> None:
-    with pytest.raises(BadInput, match=words):
-        read(put(tmp_path / "a.json", content))
 
 
 def test_scores_of_one_run_by_metric(tmp_path: Path) -> None:

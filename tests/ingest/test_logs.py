@@ -102,19 +102,9 @@ def test_a_file_is_found_by_content_and_read(tmp_path: Path, layout: str) -> Non
     assert read(path, layout=layout)[0] == expected
 
 
-@pytest.mark.parametrize("layout", [name for name in READ if name != "alpaca_eval"])
+@pytest.mark.parametrize("layout", ["promptfoo", "deepeval", "helm", "rank_eval"])
 def test_a_list_where_a_number_is_expected_names_its_row(tmp_path: Path, layout: str) -> None:
     name, content, _ = READ[layout]
-    if layout in (
-        "inspect",
-        "swebench",
-        "tira",
-        "autojudge",
-        "autojudge_topics",
-        "openai_evals",
-        "lm_eval",
-    ):
-        return  # texts, ids, true or false; or a list is noted
     text = json.dumps(content)
     for number in ("0.5", "0.3", "0.9"):
         text = text.replace(f'"mean": {number}', '"mean": [1, 2]').replace(f'score": {number}', 'score": [1, 2]')  # fmt: skip

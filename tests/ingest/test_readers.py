@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from scorecube.ingest.formats import Row, reader
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
+from tests.ingest.test_forms import OF_TEXT
 
 RUN = b"1 Q0 d1 1 0.5 tag\n1 Q0 d2 2 3.5 tag\n1 Q0 d3 3 2.5 tag\n2 Q0 d1 1 1.5 tag\n"
 QRELS = b"1 0 d1 1\n1 0 d2 2\n1 0 d3 3\n2 0 d1 1\n"
@@ -64,37 +64,10 @@ READERS = {
     "labels": Reader("a.csv", b"topic,document,judge,label\n1,d1,j,2\n1,d2,j,0\n", labels),
     "teams": Reader("teams.csv", b"run,team\nr1,A\nr2,B\n", read_run_labels),
     "groups": Reader("groups.csv", b"topic,topic_group\n1,x\n2,y\n", read_topic_groups),
-    "matrix": Reader("ap.csv", b"topic,a,b\n1,0.5,0.25\n2,0,1\n", scores("matrix")),
-    "long": Reader("s.csv", b"run,topic,metric,score\na,1,AP,0.5\na,2,AP,0\nb,1,AP,1\n", scores("long")),
-    "jsonl": Reader("s.jsonl", b'{"run": "a", "topic": "1", "AP": 0.5}\n{"run": "a", "topic": "2", "AP": 1}\n', scores("long")),
-    "trec_eval": Reader("me", b"map\t1\t0.5\nmap\t2\t0.25\nmap\tall\t0.5\n", scores("trec_eval")),
     "ir_measures": Reader("me", b"1\tAP\t1\n1\tP@5\t0.4\n2\tAP\t0.5\nall\tAP\t0.75\n", scores("ir_measures")),
     "nev": Reader("me.nev", b"1 # syslen=5\n1 AP=  0.5\n2 AP=  0.25\n", scores("nev")),
     "gdeval": Reader("a.csv", b"runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\nme,amean,0.5,0.25\n", scores("gdeval")),
 }  # fmt: skip
-ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
-    "CRLF": lambda text: text.replace(b"\n", b"\r\n"),
-    "CR": lambda text: text.replace(b"\n", b"\r"),
-    "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
-    "no end of the last line": lambda text: text.rstrip(b"\n"),
-    "blank lines": lambda text: text.replace(b"\n", b"\n\n"),
-    "gzip": gzip.compress,
-    "16 bits with a mark": lambda text: text.decode().encode("utf-16"),
-    "32 bits with a mark": lambda text: text.decode().encode("utf-32"),
-}
-DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "nothing": (lambda _: b"", "empty"),
-    "blanks": (lambda _: b"\n \r\n", "empty"),
-    "cut gzip": (lambda text: gzip.compress(text * 9)[:-9], "cut off"),
-    "cut gzip header": (lambda text: gzip.compress(text)[:5], "cut off"),
-    "damaged gzip": (lambda text: gzip.compress(text)[:-8] + b"damaged!", "damaged"),
-    "16 bits": (lambda text: text.decode().encode("utf-16-le"), "UTF-16"),
-    "half a character": (lambda text: text.decode().encode("utf-16") + b"\0", "damaged"),
-    "archive": (lambda text: b"PK\3\4" + bytes(26) + text, "zip"),
-}
-NOT_BY_TOPIC = ("16 bits", "archive")
-"""What readers of NTCIREVAL's files by topic do not know."""
-EVERY = pytest.mark.parametrize("name", READERS)
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -103,30 +76,13 @@ def written(folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@EVERY
+@pytest.mark.parametrize("encoding", OF_TEXT)
+@pytest.mark.parametrize("name", READERS)
 def test_files_are_read_in_every_encoding(tmp_path: Path, name: str, encoding: str) -> None:
-    if name in ("rel", "res") and encoding in NOT_BY_TOPIC:
-        return
     reader = READERS[name]
     expected = reader.read(written(tmp_path, name, reader.content))
-    found = reader.read(written(tmp_path, name, ENCODINGS[encoding](reader.content)))
-    assert found == expected
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-@EVERY
-def test_damaged_files_are_refused(tmp_path: Path, name: str, damage: str) -> None:
-    if name in ("rel", "res") and damage in NOT_BY_TOPIC:
-        return
-    if name == "res" and damage in ("nothing", "blanks"):  # a list without documents
-        return
-    spoil, word = DAMAGES[damage]
-    path = written(tmp_path, name, spoil(READERS[name].content))
-    with pytest.raises(BadInput) as caught:
-        READERS[name].read(path)
-    assert str(path) in str(caught.value)
-    assert word in str(caught.value)
+    content = OF_TEXT[encoding](reader.content.decode())
+    assert reader.read(written(tmp_path, name, content)) == expected
 
 
 BAD = [
@@ -153,39 +109,8 @@ BAD = [
     ("labels", b"1,,j,0\n", 4, "is empty or has blanks"),
     ("teams", b"r3\n", 4, "1 cell"),
     ("teams", b"r1,B\n", 4, "two teams"),
-    ("matrix", b"3,0.5\n", 4, "2 cells, the header has 3"),
-    ("matrix", b"\n3,1,2,3\n", 5, "4 cells, the header has 3"),
-    ("matrix", b"2,0.5,1\n", 4, "a second score of AP for run 'a' on topic '2'"),
-    *(("matrix", b"3,0.5,%s\n" % text, 4, f"score {text.decode()!r} of AP is not a") for text in (b"good", b"1_0", b"inf", b"1e30")),
-    ("long", b"b,1,AP,1\n", 5, "a second score of AP for run 'b' on topic '1'"),
-    ("long", b"b,1,map,1\n", 5, "a second score of AP for run 'b' on topic '1'"),
-    ("long", b"\nb,2,AP\n", 6, "3 cells, the header has 4"),
-    ("long", b"c,2,AP,0,1\n", 5, "5 cells, the header has 4"),
-    *(("long", b"c,2,AP,%s\n" % text, 5, f"score {text.decode()!r} of AP is not a finite number") for text in (b"good", b"-inf")),
-    ("long", b",2,AP,1\n", 5, "the run is missing"),
-    ("long", b"c,,AP,1\n", 5, "the topic is missing"),
-    ("long", b"c,2,,1\n", 5, "the metric is missing"),
-    ("long", b'c,2,"AP,1\n', 5, "not CSV"),
-    ("jsonl", b'{"run": "b", "top\n', 3, "may be cut off"),
-    ("jsonl", b"[1]\n", 3, "found a list"),
-    ("jsonl", b'{"run": "b", "topic": "1", "AP": "x"}\n', 3, "is not a finite number"),
-    ("trec_eval", b"map\t2\t0.25\n", 4, "a second score of AP for run 'me' on topic '2'"),
-    ("trec_eval", b"\nmap 3\n", 5, "is not a line of"),
-    ("trec_eval", b"map 3 0.5 0.5\n", 4, "is not a line of"),
-    *(("trec_eval", b"map %s\n" % text, 4, "is not a finite number") for text in (b"3 good", b"3 inf")),
     *(("ir_measures", b"%s\n" % text, 5, "is not a line of") for text in (b"3\t0.5", b"3 AP 0.5 1", b"3\tmap\t0.5")),
-    *(("ir_measures", b"%s\n" % text, 5, "is not a finite number") for text in (b"3\tAP\tgood", b"3\tAP\tinf")),
-    ("ir_measures", b"\n2\tAP\t0.5\n", 6, "a second score of AP for run 'me' on topic '2'"),
-    ("nev", b"2 AP=   0.5\n", 4, "a second score of AP for run 'me' on topic '2'"),
     *(("nev", b"%s\n" % text, 4, "is not a line of") for text in (b"AP=   0.5", b"3 AP   0.5", b"3 =   0.5", b"3 AP= 0.5 1")),
-    *(("nev", b"3 AP= %s\n" % text, 4, f"score {text.decode()!r} of AP is not a finite number") for text in (b"good", b"inf")),
-    ("gdeval", b"me,2,0.5\n", 4, "3 cells, the header has 4"),
-    ("gdeval", b"me,2,0.5,1,1\n", 4, "5 cells, the header has 4"),
-    *(("gdeval", b"me,%s\n" % text, 4, "is not a finite number") for text in (b"2,0.5,good",)),
-    ("gdeval", b",2,0.5,1\n", 4, "the run is missing"),
-    ("gdeval", b"me,,0.5,1\n", 4, "the topic is missing"),
-    ("gdeval", b"me,1,0.5,1\n", 4, "a second score of nDCG(form=exp2)@20 for run 'me' on topic '1'"),
-    ("gdeval", b"runid,topic,ndcg@20,err@20\n", 4, "is not a finite number"),
 ]  # fmt: skip
 
 

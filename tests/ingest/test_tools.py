@@ -23,10 +23,10 @@ import pytrec_eval
 
 import scorecube as sc
 from scorecube.errors import BadInput
+from scorecube.ingest import measure_names
 from scorecube.ingest.formats import File
 from scorecube.ingest.readers import detect
 from scorecube.workflow.api import import_scores
-from tests.ingest.reading import read_scores
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -50,7 +50,6 @@ DETECTED = [
     ("topic,a\n1,\n", "table"),
     ("a,b\n0.5,x\n0.5,y\n", "table"),  # read as one, and refused with its line
     ("0.5 0.25\n1 0\n", "numbers"),
-    (",topic,run,score\n0,1,a,0.5\n", "table"),
     ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "table"),
     ('{"meta": {"n": 1}, "model": "a", "item": "1", "acc": 1}\n', "table"),
     ("runid all me\nmap all 0.5\n", "trec_eval"),
@@ -59,12 +58,9 @@ DETECTED = [
     ("map P 0.5\n", "trec_eval"),
     ("Zmap 301 -0.5\n", "trec_eval"),
     ("# syslen=5\n1 RR= 1\n", "nev"),
-    ("1\tAP\t0.5\n", "ir_measures"),
     ("q1 nDCG(dcg='exp-log2')@10 0.5\nq1 R@100 1\n", "ir_measures"),
     ("AP\t0.5\nP@5\t0.5\n", "ir_measures"),  # means, and refused with what to do
-    ("runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\n", "gdeval"),
     ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "gdeval"),
-    ('{"query_id": "1", "measure": "AP", "value": 0.5, "run": "a"}\n', "table"),
 ]
 
 
@@ -95,37 +91,23 @@ NAMES = {
                "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "MAP-IA", "P-IA@5": "P-IA@5", "strec@20": "strec@20"},
 }  # fmt: skip
 """Layout -> measure of the tool -> its name here, which never claims another definition."""
-SKIPPED = {"trec_eval": ["num_ret", "num_rel_ret", "gm_map", "infAP"], "ir_measures": ["NumRel"]}
-
-
-def output(layout: str, measures: list[str], start: float = 0.0) -> str:
-    """Return what a tool prints of measures on two topics; scores are numbered."""
-    lines = {
-        "trec_eval": "{m:<22}\t{t}\t{v:.4f}\n",
-        "nev": "{t} {m}=   {v:.4f}\n",
-        "ir_measures": "{t}\t{m}\t{v:.4f}\n",
-    }
-    if layout == "gdeval":
-        rows: dict[Any, str] = {t: ",".join(f"{start + t / 4 + k / 100:.4f}" for k in range(len(measures))) for t in (1, 2)}  # fmt: skip
-        rows = {**rows, "amean": rows[1]}
-        return f"runid,topic,{','.join(measures)}\n" + "".join(f"me,{t},{row}\n" for t, row in rows.items())  # fmt: skip
-    return "".join(lines[layout].format(t=t, m=m, v=start + t / 4 + k / 100) for t in (1, 2) for k, m in enumerate(measures))  # fmt: skip
+READERS_OF = {
+    "trec_eval": measure_names.from_trec_eval, "nev": measure_names.from_ntcireval,
+    "ir_measures": measure_names.from_ir_measures, "gdeval": measure_names.from_eval,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", NAMES)
-def test_measures_get_our_names(tmp_path: Path, layout: str) -> None:
-    skipped = SKIPPED.get(layout, [])
-    path = written(tmp_path / "me", output(layout, [*NAMES[layout], *skipped]))
-    matrices = read_scores([path], layout=layout)
-    assert list(matrices) == list(NAMES[layout].values())
-    for k, (theirs, ours) in enumerate(NAMES[layout].items()):
-        frame = matrices[ours]
-        assert frame.to_numpy().tolist() == [[round(1 / 4 + k / 100, 4), round(2 / 4 + k / 100, 4)]]
-        assert (frame.index.tolist(), frame.columns.tolist()) == (["me"], ["1", "2"])
-        for asked in (theirs, ours):
-            assert ours in read_scores([path], layout=layout, metric=asked)
-    for measure in skipped:
-        assert list(read_scores([path], layout=layout, metric=measure)) == [measure]
+def test_measures_get_our_names(layout: str) -> None:
+    assert {theirs: READERS_OF[layout](theirs) for theirs in NAMES[layout]} == NAMES[layout]
+
+
+def test_counts_are_read_on_request(tmp_path: Path) -> None:
+    counts = ("num_ret", "num_rel_ret", "gm_map", "infAP")
+    path = written(tmp_path / "me", "".join(f"{name} 1 3\n" for name in ("map_cut_10", *counts)))
+    assert import_scores(path)["metric"].values.tolist() == ["map_cut_10"]
+    for name in counts:
+        assert import_scores(path, metric=name)["metric"].values.tolist() == [name]
 
 
 # The tools themselves

@@ -47,11 +47,8 @@ DOUBTFUL = {
     **{f"{score} that is no score": Odd("scores", matrix(score), f"own: {AB.format('-').removesuffix(' | ')}", name="own.csv", options={"no_score": [str(score)]}) for score in (-999, -1)},
     **{f"{metric} of {score}": Odd("scores", matrix(score), "error", name=f"{metric}.csv")
        for metric in ("AP", "nDCG@10", "RR") for score in (54.3, 1.5)},
-    **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", "error", name=f"{metric}.csv") for metric in ("AP", "Q")},
     **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40.5\n2,80,60\n", f"{metric}: a: 1=20 2=80; b: 1=40.5 2=60 | {PERCENT.format(metric)}", name=f"{metric}.csv")
        for metric in ("accuracy", "f1")},
-    **{f"counts by the name {metric}": Odd("scores", b"topic,a,b\n1,20,40\n2,80,60\n", f"{metric}: a: 1=20 2=80; b: 1=40 2=60 | {NO_RANGE.format(metric)}", name=f"{metric}.csv")
-       for metric in ("f1", "R@5")},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
        for label in ("MAP", "median")},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5; b: 1=0.25 | left out, as means and the like: topic {label}")
@@ -72,8 +69,5 @@ DOUBTFUL = {
         f"{NO_RANGE.format('mine')} | mine: all runs have the same score on every topic, so that these metrics cannot tell them apart"),
     "a topic without a document of the level": Odd("scores", b"run,topic,AP,AP(rel=2)\na,1,.5,.25\na,2,.5,\nb,1,.25,.5\nb,2,.5,\n",
         "a: 1=0.5 2=0.5; b: 1=0.25 2=0.5 | AP(rel=2) has no score on 1 topic without a document of level 2 or above: 2"),
-    "trec_eval of percentages": Odd("scores", b"map\t1\t54.3\nmap\t2\t10\nmap\tall\t32.15\n", "error", name="a.txt"),
-    "gdeval of percentages": Odd("scores", b"runid,topic,ndcg@20\na,1,54.3\na,2,30\na,amean,42.15\n", "error"),
-    "long table with means": Odd("scores", b"run,topic,score\na,1,0.5\na,2,1\na,all,0.75\n", f"score: a: 1=0.5 2=1 | left out, as means and the like: topic all | {NO_RANGE.format('score')}"),
     "gains of zeros": Odd("qrels", QRELS, "error", gains=("0:0",)),
 }  # fmt: skip

@@ -16,6 +16,8 @@ from tests.reference_pages import OFFERED, PAGES
 REPO = Path(__file__).parents[1]
 SOURCES = [*REPO.glob("*.md"), *sorted((REPO / "docs").rglob("*.md"))]
 SOURCES = [page for page in SOURCES if not {"_build", "_generated"} & set(page.parts)]
+DATA = (REPO / "docs/how-to/data.md").read_text(encoding="utf-8")
+FIRST_LINES = re.findall(r"^\| (\S+\.\w+) \| (.+?) \| (.+) \|$", DATA, re.MULTILINE)
 
 
 @pytest.mark.process
@@ -25,6 +27,16 @@ def test_commands_print_what_is_shown(tmp_path: Path, page: Path) -> None:
     for line, shown, seen in console_pages.run(page, tmp_path):
         kept = console_pages.kept_lines(seen)
         assert console_pages.without_machine(kept) == console_pages.without_machine(shown), line
+
+
+@pytest.mark.parametrize(("name", "lines", "said"), FIRST_LINES)
+def test_first_lines_are_taken_for_what_is_shown(
+    tmp_path: Path, name: str, lines: str, said: str
+) -> None:
+    (tmp_path / name).write_text("\n".join(re.findall("`(.+?)`", lines)))
+    notes: list[str] = []
+    cube = scorecube.import_scores(tmp_path / name, notify=notes.append)
+    assert f"`{notes[0]}`" == said if "`runs: " in said else cube["run"].item() in said
 
 
 def test_links_and_paths_lead_somewhere() -> None:

@@ -110,7 +110,6 @@ def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) ->
         {"1.rel": SAMPLE_REL, "2.rel": "# none but one\n\nd L1\n"},
         {"1/1.rel": SAMPLE_REL.replace("\n", "\r\n"), "2/2.rel": "d\tL1\n"},
         {"1/1.www.rel": SAMPLE_REL, "2/2.www.rel": "d L1 7\n"},  # a class of answers is passed over
-        {"1.rel.gz": gzip.compress(SAMPLE_REL.encode()), "2.rel.gz": gzip.compress(b"d L1\n")},
     ],
 )
 @pytest.mark.parametrize("by", ["folder", "glob"])
@@ -120,10 +119,9 @@ def test_judgements_by_topic(tmp_path: Path, files: dict[str, str | bytes], by: 
         {f"rel/{name}": content for name, content in files.items()}
         | {"run": "1 Q0 dummy04 1 1 me\n"},
     )
-    ending = ".rel.gz" if "1.rel.gz" in files else ".rel"
     depth = "*/*" if any("/" in name for name in files) else "*"
     rankings = read_rankings(
-        [tmp_path / "run"], tmp_path / "rel" / ("" if by == "folder" else depth + ending)
+        [tmp_path / "run"], tmp_path / "rel" / ("" if by == "folder" else depth + ".rel")
     )
     assert rankings["topic"].values.tolist() == ["1", "2"]
     assert rankings["n_judged"].values.tolist() == [[1, 4, 3, 3], [0, 1, 0, 0]]

@@ -30,7 +30,7 @@ RUNS = (
     "NTCIREVAL's ranked lists <topic>/<topic>.<run>.res."
 )
 QRELS = "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files."
-NAME = "Name of the collection; by default, a column such as benchmark names the collections."
+NAME = "Name of the collection, if no column names it."
 STANDARD = (
     "z: standard scores by the reference runs on the topic; std-CDF: their normal distribution "
     "function (Webber 2008); std-AB: 0.15 z + 0.5, z in [-3, 3] (Sakai 2016)."

@@ -7,7 +7,6 @@ from typing import Literal
 from scorecube import names
 from scorecube.analyses.options import option_field, options_of
 from scorecube.ingest.formats import AUTO
-from scorecube.ingest.readers import layouts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,13 +14,10 @@ class CollectionOptions:
     """Options of collections of run files and of scores."""
 
     teams: Path | None = option_field(  # noqa: RUF009
-        None,
-        "CSV file with the columns run, and team or system (whose repetition the run is) or both.",
+        None, "CSV file with the columns run, and team or system (whose repetition the run is)."
     )
     topic_groups: Path | None = option_field(  # noqa: RUF009
-        None,
-        "CSV file with the columns topic and topic_group, such as the conversation that a turn "
-        "belongs to.",
+        None, "CSV file with the columns topic and topic_group."
     )
     replace: bool = option_field(
         False, "Replace the scores of the collection; results of other scores become outdated."
@@ -59,40 +55,31 @@ class EvaluateOptions:
 class ImportOptions:
     """Options of files of scores; see `scorecube.import_scores`."""
 
-    metric: str | None = option_field(
-        None, "Metric of files that do not name it; otherwise the only one to read."
-    )
-    layout: str = option_field(
-        AUTO,
-        f"auto, by the content, or one of {', '.join(layouts())}; the page Your own data says what "
-        "each is.",
-    )
+    metric: str | None = option_field(None, "Metric that files do not name, or the only one.")
+    layout: str = option_field(AUTO, "auto, by the content, or a form of the page Your own data.")
     run_column: str | None = option_field(None, "Column of runs, or file; several between commas.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
     score_column: str | None = option_field(
-        None, "Column of the scores, such as scores.0.value; of JSON, dots reach nested fields."
+        None, "Column of scores; dots reach nested fields of JSON."
     )
     items: Path | None = option_field(  # noqa: RUF009
-        None, "File of the ids of all items, one a line, for lists of what a run has solved."
+        None, "File of all ids, for lists of what a run has solved."
     )
     collection_column: str | None = option_field(None, "Column of collections, such as benchmark.")
     seed_column: str | None = option_field(None, "Column of repetitions, such as epoch.")
-    group_column: str | None = option_field(
-        None, "Column of what topics have in common, such as passage_id."
-    )
+    group_column: str | None = option_field(None, "Column of groups of topics, such as passage_id.")
     no_score: tuple[str, ...] = option_field((), "Codes for no score, such as -1 or -999.")
     words: tuple[str, ...] = option_field(
         (),
         "What runs, topics, collections and repetitions are called, such as "
-        "model,item,benchmark,seed; by default as the headings of a table say.",
+        "model,item,benchmark,seed.",
     )
     lower_is_better: tuple[str, ...] = option_field(
-        (), "Metrics whose smaller values are better, such as last_rel."
+        (), "Metrics that are better when smaller, such as wer."
     )
     ranges: str | tuple[str, ...] = option_field(
         (),
-        "Least and greatest score that there can be of metrics, such as f1=0,100; of several "
-        "between semicolons.",
+        "Least and greatest score that there can be, such as f1=0,100; several between semicolons.",
         flag="--range",
     )
 

@@ -53,6 +53,7 @@ ODD = {
     'matrix without header with topics': Odd('scores', b"401,0.5,0.25\n402,1,0\n", 'run1: 401=0.5 402=1; run2: 401=0.25 402=0'),
     'matrix without header of whole numbers': Odd('scores', b"1,0\n0,1\n", 'error FILE:1'),
     'matrix without header of whole numbers, said so': Odd('scores', b"1 0\n0 1\n", 'run1: 1=1 2=0; run2: 1=0 2=1', options={'layout': 'numbers'}),
+    'frames of runs that pandas put together': Odd('scores', b",,map\na,1,0.5\na,2,1\n", 'error FILE:1'),
     'matrix of means': Odd('scores', b"name,map,ndcg_cut_10\na,0.5,1\nb,0.25,0\n", "error FILE:1"),
     'matrix with a score of 1e308': Odd('scores', MATRIX.replace(b"0.25", b"1e308"), "error FILE:2"),
     'matrix at the edge of the range': Odd('scores', MATRIX.replace(b"0.25", b"-1e12"), 'm: a: 1=0.5 2=1; b: 1=-1e+12 2=0', name="m.csv"),

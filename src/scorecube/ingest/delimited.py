@@ -62,10 +62,11 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         lines, rows = lines[n_before:], rows[n_before:]
         _refuse_ragged(lines, rows, len(rows[0]), path)
         index = pd.Index(lines[1:], name=LINE)
-        frame = pd.DataFrame(rows[1:], index, rows[0], dtype=object)
-        refuse_repeated(_headings(rows[0]), path, lines[0])
+        frame = pd.DataFrame(rows[1:], index, _headings(rows[0]), dtype=object)
+        frame = _without_empty_columns(frame)
+        refuse_repeated([*frame.columns], path, lines[0])
     frame.columns = pd.Index(_headings(list(map(str, frame.columns))), dtype=object)
-    return TextTable(_without_empty_columns(frame), tuple(notes))
+    return TextTable(frame, tuple(notes))
 
 
 def _headings(cells: Sequence[str]) -> list[str]:
@@ -77,8 +78,8 @@ def _headings(cells: Sequence[str]) -> list[str]:
 
 
 def refuse_repeated(header: list[str], path: PathLike | None, line: int | None = None) -> None:
-    """Refuse two columns of one name (BadInput)."""
-    repeated = [name for name, count in Counter(header).items() if name and count > 1]
+    """Refuse two columns of one name, or without one (BadInput)."""
+    repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         text = f"several columns are called {repeated[0]!r}; a table has one line of headings"
         raise BadInput(text, path, line)

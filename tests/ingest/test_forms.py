@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -303,6 +304,9 @@ def test_a_damage_leaves_a_gap_or_is_refused_with_its_place(
         read(scores)
     path = caught.value.path and Path(caught.value.path).name
     assert (path, caught.value.line) == place_of(form, damage, files, place)
+    assert damage != "a code" or "no_score" in str(caught.value)
+    if not files and place == LAST:
+        assert re.match(r"row (8|9|15): ", str(caught.value))
     if files:
         words = ["--runs", *scores[1:], "--qrels", scores[0]] if form == "ranked" else scores
         study = tmp_path / "s.zarr"

@@ -43,8 +43,6 @@ SHAPES: dict[str, Any] = {
     "exchanged": {"AP": NAMED.T},
     "exchanged, runs named": {"AP": FRAME.rename_axis(index="System").T},
     "exchanged, topics named": {"AP": FRAME.rename_axis(columns="QID").T},
-    "objects": {"AP": FRAME.astype(object)},
-    "rows": pd.Series(NAMED.stack()).rename("value").reset_index().assign(measure="map"),
     "rows as of PyTerrier": pd.Series(NAMED.stack())
     .rename("map")
     .rename_axis(["name", "qid"])

@@ -17,7 +17,6 @@ ROW = {"provider": {"id": "m"}, "item": "1", "scores": [{"name": "f1", "value": 
 NAMES = {"run_column": "provider.id", "topic_column": "item", "score_column": "scores.0.value"}
 FORMS: dict[str, tuple[Any, dict[str, str]]] = {
     "one object": (ROW, {}),
-    "a list": ([ROW], {}),
     "a list in an object": ({"version": 1, "rows": [ROW]}, {}),
     "a list two levels down": ({"results": {"rows": [ROW], "n": 1}}, {}),
     "with its place": ({"rows": [ROW], "more": [{"x": 1}]}, {"topic_column": "rows.item"}),

@@ -47,7 +47,6 @@ DETECTED = [
     ("topic\ta\t1\nCD007431\t0.5\t0.25\n", "table"),
     ("1,2\n0.5,0.25\n", "table"),
     ("sys1\n0.5\n", "table"),
-    ("topic,a\n1,\n", "table"),
     ("a,b\n0.5,x\n0.5,y\n", "table"),  # read as one, and refused with its line
     ("0.5 0.25\n1 0\n", "numbers"),
     ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "table"),

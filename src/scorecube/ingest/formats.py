@@ -30,21 +30,13 @@ class Asked(NamedTuple):
     """What is asked of files.
 
     metric: Name of the metric where a file does not name it, else the only one to read.
-    score_column: Column of the scores, which are of `metric`.
-    chosen: Role (run, topic, collection, seed) -> its column.
+    chosen: Role (run, topic, collection, seed, score) -> its column.
     items: Ids of all items, of files that list only those that a run has solved.
     """
 
     metric: str | None = None
-    score_column: str | None = None
     chosen: Mapping[str, str] = {}
     items: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Role -> its column, that of the scores among them."""
-        scores = {} if self.score_column is None else {"score": self.score_column}
-        return {**self.chosen, **scores}
 
 
 class Row(NamedTuple):
@@ -126,20 +118,14 @@ class File:
         from scorecube.ingest.columns import Table
         from scorecube.ingest.kinds import PARQUET
 
-        column = self.asked.score_column
         if self.kind == PARQUET:
-            table = Table(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
-        elif self.is_json:
-            wanted = [*self.asked.chosen.values(), *filter(None, [column])]
+            return Table(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
+        if self.is_json:
+            wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
             frame = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
-            table = Table(frame, path=self.path)
-        else:
-            table = Table(*delimited.read_delimited(self.text, self.path), self.path)
-        if column is None or self.asked.metric is None:
-            return table
-        frame = tables.with_score_column(table.frame, column, self.asked.metric, self.path)
-        return table._replace(frame=frame)
+            return Table(frame, path=self.path)
+        return Table(*delimited.read_delimited(self.text, self.path), self.path)
 
     @property
     def names(self) -> set[str]:

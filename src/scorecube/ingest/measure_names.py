@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from scorecube.collection.metric_spellings import own_name
 from scorecube.collection.other_names import (
@@ -49,25 +50,18 @@ def from_trec_eval(measure: str) -> str:
     return (canonical(own_name(measure)) if is_here else "") or label_of(measure, ANY)
 
 
-def from_ir_measures(measure: str) -> str:
-    """Return the name here of an ir_measures measure, or a name that no measure here has."""
-    return label_of_ir_measures(measure)
-
-
 def from_pyterrier(measure: str) -> str:
     """Return the name here of a measure of trec_eval or ir_measures, as PyTerrier has them."""
     name = from_trec_eval(measure)
-    return from_ir_measures(measure) if name == measure else name
+    return label_of_ir_measures(measure) if name == measure else name
 
 
-def from_eval(measure: str) -> str:
-    """Return the name here of a measure of gdeval, or a measure of ndeval itself."""
-    return label_of(measure, (GDEVAL,))
-
-
-def from_ntcireval(measure: str) -> str:
-    """Return the name here of a measure of NTCIREVAL, or the measure itself if there is none."""
-    return label_of(measure, (NTCIREVAL,))
+from_eval: Callable[[str], str] = partial(label_of, tools=(GDEVAL,))
+"""Name here of a measure of gdeval, or a measure of ndeval itself."""
+from_ntcireval: Callable[[str], str] = partial(label_of, tools=(NTCIREVAL,))
+"""Name here of a measure of NTCIREVAL, or the measure itself."""
+from_ir_measures: Callable[[str], str] = label_of_ir_measures
+"""Name here of a measure of ir_measures, or a name that no measure here has."""
 
 
 def why_kept(measure: str, label: str) -> str:

@@ -30,7 +30,7 @@ from scorecube.ingest.scores import (
     only_cube,
     only_measures,
 )
-from scorecube.ingest.tables import metric_of_column, table_of_frame, with_score_column
+from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
@@ -52,13 +52,7 @@ def read_objects(
         if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
             return Part(scores if names.METRIC in scores else scores.assign(metric=SCORE), None)
     if isinstance(scores, pd.DataFrame):
-        table = table_of_frame(scores)
-        roles = dict(chosen or {})
-        column = roles.pop(SCORE, None)
-        if column is not None:
-            metric = metric or metric_of_column(column)
-            table = with_score_column(table, column, metric, None)
-        (part,) = read_tables([Table(table)], metric=metric, chosen=roles)
+        (part,) = read_tables([Table(table_of_frame(scores))], metric=metric, chosen=chosen)
         return part
     if chosen:
         raise no_table(chosen, kind_of(scores))

@@ -34,24 +34,6 @@ def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFra
     return plain_cells(table)
 
 
-def with_score_column(
-    table: pd.DataFrame, column: str, metric: str, path: PathLike | None
-) -> pd.DataFrame:
-    """Return a table whose column of scores is called as their metric.
-
-    Raises BadInput: The table has no such column.
-    """
-    header = list(map(str, table.columns))
-    same = [name for name in header if name == column]
-    alike = same or [name for name in header if header_word(name) == header_word(column)]
-    if len(alike) != 1:
-        text = f"no column of scores {column!r}; found {', '.join(header)[:200]}"
-        raise BadInput(text, path, option="score_column")
-    if metric in header and metric != alike[0]:
-        table = table.drop(columns=metric)
-    return table.rename(columns={alike[0]: metric})
-
-
 def metric_of_column(column: str) -> str:
     """Return the metric whose scores a column holds: the last part of a name with dots.
 

@@ -21,7 +21,7 @@ from scorecube.ingest.reading import LONG, Reading
 from scorecube.ingest.roles import decide
 from scorecube.ingest.scores import SCORE, Part, matrix_scores, only_measures
 from scorecube.ingest.table_notes import line_of, notes_of
-from scorecube.ingest.tables import labels_of
+from scorecube.ingest.tables import labels_of, metric_of_column
 
 ENDINGS = r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$"
 
@@ -40,6 +40,11 @@ def read_tables(
     chosen: Role -> its column, see `scorecube.ingest.roles`.
     layout: `LONG` or `MATRIX`, if that is not to be found out.
     """
+    roles = dict(chosen or {})
+    column = roles.pop(SCORE, None)
+    if column is not None:
+        metric = metric or metric_of_column(column)
+        tables = [with_score_column(table, column, metric) for table in tables]
     by_header: dict[tuple[str, ...], list[int]] = {}
     for number, table in enumerate(tables):
         if not len(table.frame):
@@ -47,11 +52,25 @@ def read_tables(
         by_header.setdefault(tuple(map(str, table.frame.columns)), []).append(number)
     parts: dict[int, Part] = {}
     for numbers in by_header.values():
-        columns = Columns([tables[k] for k in numbers], chosen or {}, layout, metric)
+        columns = Columns([tables[k] for k in numbers], roles, layout, metric)
         reading = decide(columns)
         read = _read_long if reading.form == LONG else _read_matrix
         parts |= zip(numbers, read(columns, reading, metric), strict=True)
     return [part for _, part in sorted(parts.items())]
+
+
+def with_score_column(table: Table, column: str, metric: str) -> Table:
+    """Return a table whose column of scores is called as their metric (BadInput for none)."""
+    frame = table.frame
+    header = list(map(str, frame.columns))
+    same = [name for name in header if name == column]
+    alike = same or [name for name in header if header_word(name) == header_word(column)]
+    if len(alike) != 1:
+        text = f"no column of scores {column!r}; found {', '.join(header)[:200]}"
+        raise BadInput(text, table.path, option="score_column")
+    if metric in header and metric != alike[0]:
+        frame = frame.drop(columns=metric)
+    return table._replace(frame=frame.rename(columns={alike[0]: metric}))
 
 
 def _read_long(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:

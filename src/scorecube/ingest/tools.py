@@ -16,7 +16,6 @@ from scorecube.ingest.formats import AUTO, FILE, SUMMARIES, Asked, File, Format,
 from scorecube.ingest.readers import detect, load_format
 from scorecube.ingest.readers.general import LONG, MATRIX, NESTED, NUMBERS, TABLE
 from scorecube.ingest.scores import SCORE, Part, only_measures
-from scorecube.ingest.tables import metric_of_column
 from scorecube.ingest.tabular import read_tables
 
 FORMS = {TABLE: "", LONG: LONG, MATRIX: MATRIX, NUMBERS: MATRIX}
@@ -40,11 +39,7 @@ def read_collections(
         columns and of JSON, see `scorecube.ingest.json_rows`.
     items: Ids of all items, of files that list only those that a run has solved.
     """
-    roles = dict(chosen or {})
-    column = roles.pop(SCORE, None)
-    if column is not None and metric is None:
-        metric = metric_of_column(column)
-    asked = Asked(metric, column, roles, tuple(items))
+    asked = Asked(metric, chosen or {}, tuple(items))
     found: dict[int, Part] = {}
     tables: dict[str, dict[int, Table]] = {}
     beside: dict[Summary, list[str]] = {}
@@ -60,7 +55,7 @@ def read_collections(
         else:
             found[number] = read
     for form, several in tables.items():
-        read_parts = read_tables([*several.values()], metric=metric, chosen=roles, layout=form)
+        read_parts = read_tables([*several.values()], metric=metric, chosen=chosen, layout=form)
         found |= zip(several, read_parts, strict=True)
     parts = [part for _, part in sorted(found.items())]
     for kind, files in beside.items():
@@ -79,7 +74,7 @@ def _summary_of(file: File) -> Summary | None:
 def _read(file: File, layout: str) -> tuple[str, Part | Table]:
     """Return the name of a file's format, and its scores, or a table."""
     found = _format_of(file, layout)
-    asked = file.asked.columns
+    asked = file.asked.chosen
     is_of_file = found.name == NESTED and asked == {"run": FILE}
     if asked and found.name not in FORMS and not is_of_file:
         raise no_table(asked, f"the layout {found.name}")
@@ -108,8 +103,8 @@ def _format_of(file: File, layout: str) -> Format:
     """Return the format of a file: the asked one, of chosen columns, or by content."""
     if layout != AUTO:
         return load_format(layout)
-    is_of_file = file.asked.columns == {"run": FILE} and bool(file.nested)
-    if file.asked.columns and file.is_json and not is_of_file:
+    is_of_file = file.asked.chosen == {"run": FILE} and bool(file.nested)
+    if file.asked.chosen and file.is_json and not is_of_file:
         return load_format(TABLE)
     return detect(file)
 

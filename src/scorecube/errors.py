@@ -10,6 +10,7 @@ import ast
 import os
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -81,9 +82,14 @@ class Note(str):
         return note
 
 
+def marked(line: str) -> str:
+    """Return a line with its arguments still marked, for use inside another `Note`."""
+    return str(getattr(line, "marked", line))
+
+
 def on_command_line(line: str) -> str:
     """Return a line as on the command line, which a `Note` says in its own way."""
-    return ScorecubeError(getattr(line, "marked", line)).message()
+    return ScorecubeError(marked(line)).message()
 
 
 def _parts(match: re.Match[str]) -> tuple[str, Any]:
@@ -213,6 +219,12 @@ def visible(text: str, keep: str = "") -> str:
     return CONTROL.sub(
         lambda match: match[0] if match[0] in keep else repr(match[0])[1:-1].replace("'", ""), text
     )
+
+
+def invisible_in(text: str) -> str:
+    """Return the characters of a text that are not seen: marks, joiners, blanks of other kinds."""
+    others = set(text) - {" "}
+    return "".join(sorted(one for one in others if unicodedata.category(one) in ("Cf", "Zs")))
 
 
 def kind_of(value: object) -> str:

@@ -43,9 +43,8 @@ SHAPES: dict[str, Any] = {
     "exchanged": {"AP": NAMED.T},
     "exchanged, runs named": {"AP": FRAME.rename_axis(index="System").T},
     "exchanged, topics named": {"AP": FRAME.rename_axis(columns="QID").T},
-    "rows as of PyTerrier": pd.Series(NAMED.stack())
-    .rename("map")
-    .rename_axis(["name", "qid"])
+    "rows as of PyTerrier": NAMED.melt(value_name="map", ignore_index=False)
+    .rename_axis("name")
     .reset_index(),
     "array": ARRAY.expand_dims(metric=["AP"]).transpose("topic", "metric", "run"),
     "dataset of metrics": ARRAY.to_dataset(name="AP"),
@@ -78,10 +77,7 @@ def test_records_of_ir_measures() -> None:
 
 def test_missing_scores_are_gaps() -> None:
     nan = math.nan
-    nested = {
-        "AP": {"a": {"1": 1.0, "2": None}, "b": {"3": np.float32(0.5)}},
-        "RR": {"b": {"1": 1}},
-    }
+    nested = {"AP": {"a": {"1": 1.0, "2": None}, "b": {"3": np.float32(0.5)}}, "RR": {"b": {"1": 1}}}  # fmt: skip
     found = sc.cube_from_scores(nested)["score"].values[:, 0]
     np.testing.assert_array_equal(found[0], [[1, nan, nan], [nan, nan, 0.5]])
     np.testing.assert_array_equal(found[1], [[nan, nan, nan], [1, nan, nan]])

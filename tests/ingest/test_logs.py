@@ -113,16 +113,11 @@ def test_a_list_where_a_number_is_expected_names_its_row(tmp_path: Path, layout:
         read(path)
 
 
-def test_a_list_as_the_score_of_a_sample_of_inspect_names_its_row(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.json", inspect_log(scored(1, "C"), scored(2, [1, 0])))
-    with pytest.raises(BadInput, match=r"a\.json:2: score '\[1, 0\]' of match"):
-        read(path)
-
-
 REFUSED = [
     # Name of the file, content, words of the refusal.
     ("a.json", inspect_log(status="started"), "has no samples (status started)"),
     ("a.json", inspect_log({"id": 1, "epoch": 1}), "inspect score"),
+    ("a.json", inspect_log(scored(1, "C"), scored(2, [1, 0])), "a.json:2: score '[1, 0]' of match"),
     ("a.json", {"one": inspect_log(), "two": inspect_log()}, "an index of logs of Inspect"),
     ("results.json", {"resolved": ["a"], "no_logs": [], "no_generation": []}, "items='FILE'"),
     ("m.json", {"resolved_ids": ["a"], "completed_ids": ["a", "b"]}, "items='FILE'"),

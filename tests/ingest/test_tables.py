@@ -57,6 +57,7 @@ ROLES = {
     ",model,item,acc": "runs: column model (1); topics: column item (1); metrics: acc; not read: a column without a name",
     "Unnamed: 0,model,id,item,acc": "runs: column model (1); topics: column item (1); metrics: acc; not read: Unnamed: 0, id",
     "model,item,score,metric,rank": "runs: column model (1); topics: column item (1); metrics: column metric (1); not read: rank",
+    "model,item,acc,num_ret,num_shots,n_items": "runs: column model (1); topics: column item (1); metrics: acc; not read: num_ret, num_shots, n_items",
     "model,item,acc,latency_ms,total_tokens,turn,n_docs,acc_std,acc_ci_low,price": (
         "runs: column model (1); topics: column item (1); metrics: acc; not read: latency_ms, total_tokens, turn, n_docs, acc_std, acc_ci_low, price"),
     "syst\u00e8me,requ\u00eate,AP": "runs: column syst\u00e8me (1); topics: column requ\u00eate (1); metrics: AP",
@@ -72,6 +73,25 @@ def test_what_columns_are_taken_for(tmp_path: Path, header: str) -> None:
     path = written(tmp_path / "s.csv", f"{header}\n{','.join(cells)}\n")
     import_scores([path], notify=noted.append)
     assert [line for line in noted if line.startswith("runs: ")] == [ROLES[header]]
+
+
+TWO_WAYS = {
+    # Table of two rows -> the ways to read it; each option gives the same numbers, or is refused as means.
+    "model,Banking77,STSB\na,82.14,85.52\nb,85.07,86.42\n": ["--layout matrix", "means have no topics, and are not read"],
+    ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": ["--topic-column ''", "--run-column '' --layout matrix", "means have no topics, and are not read"],
+    "algorithm,dataset,split,auc\na,iris,1,.9\nb,iris,1,.8\n": ["--topic-column dataset", "--topic-column split", "--topic-column dataset,split"],
+    "model,q1,q2\na,.51,.32\nb,.43,.39\n": [], "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": [], "model,paris,rome\na,1,0\nb,0,1\n": [], ",301,302\na,.51,.32\nb,.43,.39\n": [], ",a,b\n301,.51,.32\n302,.43,.39\n": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TWO_WAYS)
+def test_matrices_that_may_be_boards_are_refused_with_the_ways(tmp_path: Path, text: str) -> None:
+    path, ways = written(tmp_path / "s.csv", text), TWO_WAYS[text]
+    if not ways:
+        assert import_scores([path])["run"].values.tolist() == ["a", "b"]
+        return
+    message = refused([path]).message()
+    assert [way for way in ways if f"{way};" not in message] == []
 
 
 AMBIGUOUS = {
@@ -105,15 +125,10 @@ TYPED = [
 ]  # fmt: skip
 
 
-@given(
-    st.dictionaries(
-        st.tuples(LABELS, LABELS, st.sampled_from(["mae", "last_rel"])),
-        SCORES,
-        min_size=1,
-        max_size=30,
-    ),
-    st.sampled_from(",;\t"),
-)
+CELLS = st.tuples(LABELS, LABELS, st.sampled_from(["mae", "last_rel"]))
+
+
+@given(st.dictionaries(CELLS, SCORES, min_size=1, max_size=30), st.sampled_from(",;\t"))
 def test_long_tables_come_back_bit_by_bit(
     tmp_path_factory: pytest.TempPathFactory,
     cells: dict[tuple[str, str, str], float],
@@ -213,24 +228,17 @@ def test_seeds_name_runs(tmp_path: Path) -> None:
     cube = import_scores([written(tmp_path / "m.csv", SEEDS)])
     assert systems(cube) == {"a#1": "a", "a#2": "a", "b": "b"}
     assert cube["score"].sel(run="a#2", topic="q1").item() == 0.3
-    selected = sc.select(cube, runs=["a#1", "b"])
-    assert systems(selected) == {"a#1": "a", "b": "b"}
+    assert systems(sc.select(cube, runs=["a#1", "b"])) == {"a#1": "a", "b": "b"}
     wide = pd.DataFrame([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], ["a#1", "a#2", "b"], ["q1", "q2"])
     assert sc.cube_from_scores({"score": wide}, systems=systems(cube)).equals(cube)
-    again = refused([written(tmp_path / "again.csv", SEEDS + "a,2,q1,.9\n")])
-    assert again.line == 8
+    assert refused([written(tmp_path / "again.csv", SEEDS + "a,2,q1,.9\n")]).line == 8
     single = import_scores([written(tmp_path / "m.csv", "run,seed,topic,score\na,7,q1,.1\nb,7,q1,.3\n")])  # fmt: skip
     assert single["run"].values.tolist() == ["a", "b"]
     assert "system" not in single.coords
 
 
 def test_a_column_of_topic_groups(tmp_path: Path) -> None:
-    rows = [
-        f"{model},{c}_{turn},{c},{(c * turn + k) / 9}"
-        for k, model in enumerate("ab")
-        for c in (1, 2)
-        for turn in (1, 2, 3)
-    ]
+    rows = [f"{run},{c}_{turn},{c},{(c * turn + k) / 9}" for k, run in enumerate("ab") for c in (1, 2) for turn in (1, 2, 3)]  # fmt: skip
     path = written(tmp_path / "s.csv", "\n".join(["model,item,conversation_id,acc", *rows, ""]))
     cube = import_scores(path)
     assert cube["topic_group"].values.tolist() == ["1"] * 3 + ["2"] * 3

@@ -6,7 +6,7 @@ from tests.odd_inputs.reading import QRELS, Odd
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 SUMMARY = "looks like a mean of others: leave it out of the file"
-NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it, as --range {0}=0,1 or ranges={{'{0}': (0, 1)}}"
+NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it, as ranges={{'{0}': (0, 1)}}"
 PERCENT = "taken for percentages, 0 to 100: {}"
 SMALLER = "smaller values seem to be better; declare it as lower is better"
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
@@ -62,6 +62,7 @@ DOUBTFUL = {
        for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
     **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{'' if metric == 'error_rate' else f'{NO_RANGE.format(metric)} | '}{metric}: {SMALLER}", name=f"{metric}.csv")
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate", "last_rel", "loss_er")},
+    "an invisible letter": Odd("scores", matrix(topic="2\u200b"), "a: 1=0.5 2\u200b=1; b: 1=0.25 2\u200b=0 | 1 topic with invisible characters (U+200B), such as '2\\u200b'"),
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),
     "two runs under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS, d=MARKS[::-1]), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)}; {shown('d', MARKS[::-1])} | {RUNS.format('a = c, b = d')}"),
     "a metric by which no run differs": Odd("scores", b"run,topic,AP,mine\n" + b"".join(f"{r},{t},.{k}{t},.{t}\n".encode() for k, r in ((1, "a"), (2, "b")) for t in range(1, 6)),

@@ -133,7 +133,9 @@ def import_(
         files,
         layout=NUMBERS if no_header else layout,
         collections=True,
-        notify=lambda line: notify(line if line.startswith(TAKEN) else f"note: {line}"),
+        notify=lambda line: notify(
+            line if line.startswith(TAKEN) else f"note: {on_command_line(line)}"
+        ),
         **values,
     )
     if name is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.bounded_names import is_bounded, range_of_name
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput, BadPlan, counted, option
+from scorecube.errors import BadInput, BadPlan, Note, counted, either, option
 from scorecube.statistics.grid import EQUAL, check_range
 
 FloatArray = NDArray[np.float64]
@@ -132,9 +133,10 @@ def without_range(cubes: Iterable[xr.Dataset]) -> str:
     if not lacking:
         return ""
     first = next(iter(lacking))
-    return (
+    way = either(f"ranges={{{first!r}: (0, 1)}}", f"--range {shlex.quote(first)}=0,1")
+    return Note(
         f"no range is known of {listed(list(lacking))}: a mean has no limits where fewer than 8 "
-        f"scores differ; state it, as --range {first}=0,1 or ranges={{{first!r}: (0, 1)}}"
+        f"scores differ; state it, as {way}"
     )
 
 

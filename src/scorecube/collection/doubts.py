@@ -20,7 +20,7 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.other_names import canonical
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
-from scorecube.errors import counted
+from scorecube.errors import Note, counted, invisible_in, option
 from scorecube.metrics import parse_metric
 
 SUMMARIES = re.compile(
@@ -56,11 +56,22 @@ def _topics_in_groups(cube: xr.Dataset) -> Iterator[str]:
     parts = [MEMBER.fullmatch(topic) for topic in topics]
     stems = Counter(part[1] for part in parts if part)
     if all(parts) and 1 < len(stems) <= len(topics) / 2 and min(stems.values()) > 1:
-        yield (
+        yield Note(
             f"topics seem to come in {len(stems)} groups ({', '.join(topics[:2])}, ...), such as "
             "turns of conversations, and are taken as independent: name the groups "
-            "(topic_groups), or errors of tests rise several times above their level"
+            f"({option('topic_groups')}), or errors of tests rise several times above their level"
         )
+
+
+def _invisible(cube: xr.Dataset) -> Iterator[str]:
+    """Ids that look alike, and are not."""
+    for dim in (names.RUN, names.TOPIC):
+        found = [label for label in labels_of(cube, dim) if invisible_in(label)]
+        if found:
+            letters = "".join(sorted({*"".join(map(invisible_in, found))}))
+            codes = listed([f"U+{ord(letter):04X}" for letter in letters])
+            count = counted(len(found), dim)
+            yield f"{count} with invisible characters ({codes}), such as {found[0]!a}"
 
 
 def _summaries(cube: xr.Dataset) -> Iterator[str]:
@@ -138,6 +149,7 @@ def _by_run(cube: xr.Dataset) -> tuple[Any, Any]:
 
 RULES: tuple[Callable[[xr.Dataset], Iterator[str]], ...] = (
     _topics_in_groups,
+    _invisible,
     _summaries,
     _zero_everywhere,
     _without_a_level,

@@ -17,7 +17,17 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.judgements import IntArray, Qrels, RunLines, first_repeated
 from scorecube.collection.teams import listed, teams_of
-from scorecube.errors import BadInput, BadPlan, BadStudy, Note, counted, either, natural_key, option
+from scorecube.errors import (
+    BadInput,
+    BadPlan,
+    BadStudy,
+    Note,
+    counted,
+    either,
+    invisible_in,
+    natural_key,
+    option,
+)
 
 LevelArray = np.ndarray[Any, np.dtype[np.int8]]
 CountArray = np.ndarray[Any, np.dtype[np.int32]]
@@ -274,7 +284,8 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
         (without, "run{} without a judged document, which score 0 on all topics"),
     ):
         if labels:
-            notify(f"{len(labels)} {text.format('s' * (len(labels) > 1))}: {listed(labels)}")
+            shown = [ascii(label) if invisible_in(label) else label for label in labels]
+            notify(f"{len(labels)} {text.format('s' * (len(labels) > 1))}: {listed(shown)}")
 
 
 def _say_own_documents(

@@ -51,7 +51,7 @@ class Column:
         self.name = name
         self.values = values
         self.word = header_word(name)
-        self.shown = name or "without a name"
+        self.shown = name or "a column without a name"
         self.has_commas = has_commas
 
     @cached_property

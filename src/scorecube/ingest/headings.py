@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from scorecube.ingest import measure_names as measures
@@ -106,6 +106,8 @@ OF_SYSTEMS = _words(
     "average avg mean price rank ranking params parameters licence license size organization "
     "organisation"
 )
+STATED = OF_SYSTEMS - {"average", "avg", "mean"}
+"""Those that are facts behind another word, too."""
 OF_SYSTEM = "fact of a system"
 """Headings of facts, by their kind; see `fact`."""
 MEASURES = _words(
@@ -166,6 +168,8 @@ def fact(heading: str) -> str:
     """Return what a heading names that is neither a measure nor a role; '' for other headings."""
     if re.fullmatch(r".+ [+-]", heading) and is_measure(heading[:-2]):
         return "count"  # of PyTerrier, of topics that are better or worse than the baseline
+    if measures.IR_COUNTS.fullmatch(heading):
+        return "count"
     parts = parts_of(heading)
     if not parts or is_measure(heading):
         return ""
@@ -173,10 +177,6 @@ def fact(heading: str) -> str:
         if is_kind(heading, parts):
             return "" if kind == "measure" else kind
     return ""
-
-
-def _is_p_value(_: str, parts: Parts) -> bool:
-    return parts[-2:] in (("p", "value"), ("p", "val")) or parts[-1] in P_VALUES
 
 
 def _is_limit(heading: str, parts: Parts) -> bool:
@@ -195,17 +195,15 @@ def _is_setting(heading: str, parts: Parts) -> bool:
     return is_single or parts[-1] in VARYING or header_word(heading) in ("topp", "topk")
 
 
-def _is_of_system(_: str, parts: Parts) -> bool:
-    words = OF_SYSTEMS if len(parts) == 1 else OF_SYSTEMS - {"average", "avg", "mean"}
-    return parts[-1] in words
+def _ends_in(words: frozenset[str]) -> Callable[[str, Parts], bool]:
+    """Return whether the last word of a heading, or its last two, are among some."""
+    return lambda _, parts: not words.isdisjoint((parts[-1], " ".join(parts[-2:])))
 
 
 FACTS: dict[str, Callable[[str, Parts], bool]] = {
-    "p-value": _is_p_value,
+    "p-value": _ends_in(P_VALUES | {"p value", "p val"}),
     "limit": _is_limit,
-    "deviation": lambda _, parts: (
-        parts[-1] in DEVIATIONS or parts[-2:] in (("standard", "error"), ("std", "error"))
-    ),
+    "deviation": _ends_in(DEVIATIONS | {"standard error", "std error"}),
     "cost": lambda _, parts: not COSTS.isdisjoint((parts[0], parts[-1])),
     "time": lambda _, parts: parts[-1] in TIMES or parts[0] in TIMES - UNITS,
     "identifier": lambda heading, parts: (
@@ -214,8 +212,8 @@ FACTS: dict[str, Callable[[str, Parts], bool]] = {
     "measure": lambda heading, _: is_like_measure(heading),
     "count": _is_count,
     "setting": _is_setting,
-    "content": lambda _, parts: parts[-1] in CONTENTS,
-    OF_SYSTEM: _is_of_system,
+    "content": _ends_in(CONTENTS),
+    OF_SYSTEM: lambda _, parts: parts[-1] in (OF_SYSTEMS if len(parts) == 1 else STATED),
 }
 """Kind of a fact -> whether a heading, and its words, are of it; the first one holds."""
 
@@ -227,6 +225,14 @@ def is_plain(heading: str) -> bool:
     is_known = is_measure(heading) or WITH_CUTOFF.fullmatch(heading) is not None
     is_named = fact(heading) in ("identifier", "p-value") or not COUNTED.isdisjoint(parts[:1])
     return is_known or is_named or all(part in VOCABULARY or part.isdigit() for part in parts)
+
+
+def are_ids(names: Sequence[str]) -> bool:
+    """Return whether names are ids, as of topics: several, alike but for their numbers."""
+    shapes = {re.sub(r"\d+", "0", name) for name in names}
+    words = {header_word(re.sub(r"\d+", "", name)) for name in names}
+    is_alike = len(shapes) <= max(1, len(names) // 10) and all("0" in shape for shape in shapes)
+    return len(names) > 1 and is_alike and not words & RUNS
 
 
 def is_aggregate(name: str) -> bool:

@@ -24,16 +24,18 @@ from scorecube.ingest.files import PathLike, bare_name
 
 ANY = (*FAMILY, IR_MEASURES)
 """Tools whose names stand in tables of any origin."""
-NO_MEASURES = re.compile(r"Z?(num_\w+|gm_\w+|infAP)|runid|relstring(_\d+)?")
-"""Counts, logarithms and texts of trec_eval, read only on request."""
+COUNTS = r"Z?num_(q|ret|rel|rel_ret|nonrel_judged_ret)|Num(Q|Rel|Ret|RelRet)(\(.*\))?"
+"""Counts of trec_eval and of ir_measures; other names that begin so are of no measure."""
+NO_MEASURES = re.compile(rf"{COUNTS}|Z?(gm_\w+|infAP)|runid|relstring(_\d+)?")
+"""Counts, logarithms and texts of these tools, read only on request."""
 IR_SHAPE = (
     r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+"
     r"|INST|INSQ|infAP|IPrec|Judged|nDCG|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP"
     r"|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
 )
 """Measures in the output of ir_measures."""
-IR_COUNTS = re.compile(r"Num(Q|Rel|Ret|RelRet)(\(.*\))?")
-"""Measures of ir_measures that are counts; left out as those of trec_eval."""
+IR_COUNTS = re.compile(COUNTS)
+"""Measures of ir_measures that are counts; its infAP is a score."""
 EVALS = re.compile(r"(ndcg|err|n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")
 """Measures in the outputs of gdeval and ndeval."""
 SMALL = ("ap", "err", "rr")

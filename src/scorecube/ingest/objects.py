@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -18,7 +17,7 @@ from scorecube.ingest import measure_names as measures
 from scorecube.ingest.columns import FILE, Table, chosen_columns, no_table
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.formats import File
-from scorecube.ingest.headings import ROLES, RUNS, header_word
+from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word
 from scorecube.ingest.scores import (
     DIMS,
     LOGGER,
@@ -118,7 +117,7 @@ def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
     return matrix_scores(metric, frame.T if is_exchanged else frame, names.RUN, names.TOPIC)
 
 
-def _label(metric: Any) -> str:
+def _label(metric: object) -> str:
     """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
     is_other = type(metric).__module__.startswith("ir_measures")
     return measures.from_ir_measures(str(metric)) if is_other else str(metric)
@@ -167,20 +166,13 @@ def scores_of_file(file: File) -> Part:
         way = "a run (topic, document, score) is scored by evaluate"
         raise BadInput(f"{text}; {way}", file.path)
     others = inner if by_metric[0] else list(file.nested)
-    if not _are_topics(others) and file.asked.chosen.get("run") != FILE:
+    if not are_ids(others) and file.asked.chosen.get("run") != FILE:
         shown = ", ".join(others)[:80]
         topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
         text = f"{shown}: systems with means, which have no topics, or {topics}"
         raise BadInput(text, file.path, option="run_column")
     runs = {name_in(file.path, r"\.[^.]*$"): file.nested}
     return scores_of_nested(runs, file.asked.metric, file.path)
-
-
-def _are_topics(names: Sequence[str]) -> bool:
-    """Return whether names are ids of topics: several, all alike but for their numbers."""
-    shapes = {re.sub(r"\d+", "0", name) for name in names}
-    words = {header_word(re.sub(r"\d+", "", name)) for name in names}
-    return len(names) > 1 and len(shapes) == 1 and "0" in next(iter(shapes)) and not words & RUNS
 
 
 def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:

@@ -47,14 +47,22 @@ def public_collections() -> dict[str, PublicCollection]:
     collections = {}
     for name, entry in content["collections"].items():
         source = content["sources"][entry["source"]]
-        commit, licence = source["commit"], source["licence"]
+        licence = source["licence"]
         terms = content["licences"][licence]
-        facts = {"source": f"{entry['source']} @ {commit}"}
-        facts["licence"] = f"{licence} ({terms['address']}). {terms['asks']}"
-        facts |= {"cite": source["cite"]} | {key: entry[key] for key in entry if key == "note"}
-        sizes = entry["runs"], entry["topics"]
+        facts = {
+            "source": f"{entry['source']} @ {source['commit']}",
+            "licence": f"{licence} ({terms['address']}). {terms['asks']}",
+            "cite": source["cite"],
+        }
         collections[name] = PublicCollection(
-            entry["title"], entry["source"], commit, licence, *sizes, entry["files"], facts
+            entry["title"],
+            entry["source"],
+            source["commit"],
+            licence,
+            entry["runs"],
+            entry["topics"],
+            entry["files"],
+            facts | {key: entry[key] for key in entry if key == "note"},
         )
     return collections
 

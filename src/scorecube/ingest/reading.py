@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scorecube.collection.teams import listed
 from scorecube.errors import option
-from scorecube.ingest.columns import FILE, Column, Columns, Roles
+from scorecube.ingest.columns import FILE, Columns, Roles
 from scorecube.ingest.headings import COUNTERS, NOUNS, OF_SYSTEM, ROLES, header_word, is_aggregate
 from scorecube.names import USUAL_WORDS
 
@@ -66,7 +66,8 @@ def matrix_of(columns: Columns, at: Roles) -> Reading:
     kept = [name for name in values if columns.named[name].fact != OF_SYSTEM]
     numbered = f"in column {labels[0] or 'without a name'}" if labels else "by line"
     why = f"{down}s {numbered}, {across}s {listed(kept)}"
-    named = [column.name for column in columns.all if _names_the_metric(column)]
+    metrics = [column for column in columns.all if column.word in ROLES["metric"]]
+    named = [column.name for column in metrics if column.is_text and len(column.labels) == 1]
     of_metric = {"metric": tuple(named)} if len(named) == 1 else {}
     beside = {role: at[role] for role in ("collection", "topic_group") if role in at}
     where = ({down: labels} if labels else {}) | (beside if across == "run" else {}) | of_metric
@@ -79,8 +80,3 @@ def _are_ids(columns: Columns) -> bool:
     numbers = [column for column in others if column.is_number]
     is_beside = any(not column.is_whole for column in numbers)
     return first.is_whole and first.is_unique and is_beside
-
-
-def _names_the_metric(column: Column) -> bool:
-    """Return whether a column says the metric of a matrix, the same in all rows."""
-    return column.word in ROLES["metric"] and column.is_text and len(column.labels) == 1

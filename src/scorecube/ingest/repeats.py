@@ -21,8 +21,13 @@ def advice_on_repeats(
     tidy, rests: Scores of each file, and its columns that are not read; by line.
     keys: Labels of which no two scores may have the same.
     """
+    unread = [
+        pd.DataFrame(index=frame.index) if rest is None else rest.loc[frame.index]
+        for frame, rest in zip(tidy, rests, strict=True)
+    ]
+    whole = pd.concat(unread)
     candidates: dict[str, Sequence[object]] = {
-        name: _cells(tidy, rests, name) for name in _names(rests)
+        str(name): labels_of(whole[name]).tolist() for name in whole
     }
     if len(tidy) > 1:
         candidates[FILE] = np.repeat(np.arange(len(tidy)), [*map(len, tidy)]).tolist()
@@ -47,25 +52,3 @@ def advice_on_repeats(
         f"{choice('seed', first)} for repetitions, {choice('collection', first)} for collections, "
         f"or name it behind the run's in {choice('run')}, after a comma"
     )
-
-
-def _names(rests: Sequence[pd.DataFrame | None]) -> list[str]:
-    """Return the columns that are not read, of all files."""
-    found: dict[str, None] = {}
-    for rest in rests:
-        found |= dict.fromkeys([] if rest is None else map(str, rest.columns))
-    return list(found)
-
-
-def _cells(
-    tidy: Sequence[pd.DataFrame], rests: Sequence[pd.DataFrame | None], name: str
-) -> list[str]:
-    """Return the cells of a column that is not read, for each score of all files."""
-    found: list[str] = []
-    for frame, rest in zip(tidy, rests, strict=True):
-        if rest is None or name not in rest:
-            found += [""] * len(frame)
-        else:
-            labels = pd.Series(labels_of(rest[name]).astype(str), rest.index)
-            found += labels.loc[frame.index].tolist()
-    return found

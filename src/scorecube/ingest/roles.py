@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
+import numpy as np
+
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest import cells
@@ -48,6 +50,7 @@ from scorecube.ingest.headings import (
     OF_SYSTEM,
     ROLES,
     SCORES,
+    are_ids,
     header_word,
     is_aggregate,
     is_measure,
@@ -116,7 +119,8 @@ def _refuse_cells(columns: Columns) -> None:
         )
     for column in columns.all:
         how = column.numbers.how
-        if how.startswith((cells.MEANS, cells.UNSURE)) and not column.fact:
+        is_mean = how.startswith(cells.MEANS) and column.fact in ("", "deviation")
+        if is_mean or (how.startswith(cells.UNSURE) and not column.fact):
             raise columns.refusal(f"column {column.shown}: {how}")
 
 
@@ -140,14 +144,48 @@ def _of_systems(columns: Columns, at: Roles) -> list[Reading]:
     rest = [columns.named[name] for name in _rest(columns, at)]
     telling = [column.shown for column in _telling(rest)]
     why = f"a row for each {at['run'][0]}"
+    if len(at.get("collection", ())) > 1 and any(column.is_number for column in rest):
+        return _of_data_sets(at)
     if telling or "metric" in at or len(matrix.values) < 2:
         beside = f", beside {listed(telling)}" if telling else ""
         return [Reading(MEANS, why + beside, option("layout", MATRIX), at)]
     run = at["run"][0]
     if columns.named[run].word != NAME or "run" in columns.chosen:
-        return [matrix]
+        return [matrix] if _has_items(columns, matrix) else [matrix, _board(run, matrix, at)]
     down = matrix_of(columns, {"topic": (run,)})
     return [replace(matrix, way=choice("run", run)), replace(down, way=choice("topic", run))]
+
+
+def _of_data_sets(at: Roles) -> list[Reading]:
+    """Return the readings of a table of systems on data sets that several columns name."""
+    whole = ",".join(at["collection"])
+    readings = [
+        Reading(LONG, f"topics in column {name}, collections in the other", choice("topic", name))
+        for name in at["collection"]
+    ]
+    joined = f"topics in columns {listed(at['collection'])} together"
+    return [*readings, Reading(LONG, joined, choice("topic", whole))]
+
+
+def _has_items(columns: Columns, matrix: Reading) -> bool:
+    """Return whether the headings of a matrix of systems down are items rather than benchmarks.
+
+    Headings are ids, the file or an option names their metric, or scores have few values.
+    """
+    if are_ids(matrix.values) or "metric" in matrix.at or columns.metric is not None:
+        return True
+    if any(_is_named_by_measure(table.path) for table in columns.tables):
+        return True
+    numbers = [columns.named[name].numbers.values for name in matrix.values]
+    cells = np.concatenate(numbers)
+    different = np.unique(cells[np.isfinite(cells)])
+    return bool((different % 1 == 0).all()) or 4 * len(different) <= len(cells)
+
+
+def _board(run: str, matrix: Reading, at: Roles) -> Reading:
+    """Return the reading of a matrix of systems down as means of benchmarks."""
+    why = f"a row for each {run or 'system'}, and means by {listed(matrix.values)}"
+    return Reading(MEANS, why, "means have no topics, and are not read", at)
 
 
 def _of_topics(columns: Columns, at: Roles) -> list[Reading]:
@@ -245,7 +283,21 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         why = "runs in all columns, topics by line"
         runs = Reading(MATRIX, why, option("layout", MATRIX), at, "run")
         return [replace(down, way=choice("topic", first.name)), runs]
-    return [down]
+    return _of_two_sides(columns, at, first, down)
+
+
+def _of_two_sides(columns: Columns, at: Roles, first: Column, down: Reading) -> list[Reading]:
+    """Return the readings of a matrix whose first heading says neither runs nor topics."""
+    if are_ids(first.labels) or columns.path is None:
+        return [down]
+    systems = matrix_of(columns, {**at, "run": (first.name,)})
+    if are_ids(systems.values):
+        return [systems]
+    if _has_items(columns, systems):
+        return [down]
+    chosen = f"{choice('run', first.name)} {option('layout', MATRIX)}"
+    ways = [replace(down, way=choice("topic", first.name)), replace(systems, way=chosen)]
+    return [*ways, _board(first.name, systems, at)]
 
 
 def _without_labels(columns: Columns, at: Roles, first: Column) -> list[Reading]:
@@ -323,8 +375,9 @@ def _telling(columns: Sequence[Column]) -> list[Column]:
     found = [
         column for column in numbers if column.is_like_measure or column.fact not in ("", OF_SYSTEM)
     ]
-    plain = [column for column in found if is_plain(column.name)]
-    return found if 4 * len(found) >= len(numbers) else plain
+    if 4 * len(found) >= len(numbers):
+        return found
+    return [column for column in found if is_plain(column.name)]
 
 
 def _may_be_labels(column: Column) -> bool:

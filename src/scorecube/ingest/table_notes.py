@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from scorecube.collection.teams import listed
-from scorecube.ingest.columns import FILE, Column, Columns
+from scorecube.errors import Note
+from scorecube.ingest.columns import FILE, Column, Columns, choice
 from scorecube.ingest.headings import GROUPS, TAKEN, is_aggregate, parts_of
 from scorecube.ingest.reading import MATRIX, Reading
 from scorecube.names import SCORE
@@ -31,7 +32,7 @@ def line_of(
     if "system" in reading.at:
         said.append(f"systems: {_counted(columns, reading.at['system'])}")
     if unread:
-        said.append("not read: " + ", ".join(_shown(column) for column in unread))
+        said.append("not read: " + ", ".join(column.shown for column in unread))
     return "; ".join(said)
 
 
@@ -52,17 +53,12 @@ def _counted(columns: Columns, names: Sequence[str]) -> str:
     """Return columns with the number of their labels, means and the like aside."""
     if names == (FILE,) and FILE not in columns.named:
         return f"the file ({len(columns.tables)})"
-    shown = ", ".join(_shown(columns.named[name]) for name in names)
+    shown = ", ".join(columns.named[name].shown for name in names)
     if len(names) > 1:
         rows = pd.concat([table.frame[[*names]] for table in columns.tables])
         return f"{shown} ({len(rows.drop_duplicates())})"
     labels = [label for label in columns.named[names[0]].labels if label]
     return f"{shown} ({len([label for label in labels if not is_aggregate(label)])})"
-
-
-def _shown(column: Column) -> str:
-    """Return the name of a column, or words for none."""
-    return column.name or "a column without a name"
 
 
 def notes_of(
@@ -97,7 +93,7 @@ def _note_on_group(columns: Columns, reading: Reading, column: Column) -> str:
     pairs = {*zip(topic.values.astype(str), column.values.astype(str), strict=True)}
     if not 1 < n_groups < n_topics or len(pairs) > n_topics:
         return ""
-    return (
+    return Note(
         f"{column.name} seems to group topics ({n_groups} groups of {n_topics} topics), which are "
-        f"taken as independent: group_column makes units of groups"
+        f"taken as independent: {choice('topic_group', column.name)} makes units of groups"
     )

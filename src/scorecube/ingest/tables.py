@@ -117,7 +117,7 @@ def in_one_line(labels: pd.Categorical) -> pd.Categorical:
     return pd.Categorical.from_codes(codes[labels.codes], pd.Index(found, dtype=object))
 
 
-def label_of(cell: Any) -> str:
+def label_of(cell: object) -> str:
     """Return the text of a label; '' for a missing one."""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "replace")

@@ -20,7 +20,7 @@ from scorecube.collection.rankings import Order, build_rankings, refuse_other_ra
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, Note, marked, option
 from scorecube.execute.executor import Progress, default_workers, run_items
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.files import PathLike, expand, read_text
@@ -300,7 +300,7 @@ def import_scores(
         cube = cube.assign_attrs({names.WORDS: list(words)} if words else {})
         cubes[name] = _grouped(directed(cube, lower), topic_groups, say)
         for doubt in doubts_of(cubes[name]):
-            say(f"{name}: {doubt}" if len(cubes) > 1 else doubt)
+            say(Note(f"{name}: {marked(doubt)}") if len(cubes) > 1 else doubt)
     return cubes if collections else only_cube(cubes)
 
 

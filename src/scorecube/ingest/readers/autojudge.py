@@ -56,14 +56,13 @@ def is_by_topic(file: File) -> bool:
 )
 def read_autojudge(file: File) -> Iterator[Row]:
     """Yield the scores of runs; the file, which is called as the judge, names the collection."""
-    if not file.records:
-        for line, run, measure, topic, value in _fields(file):
-            if topic != ALL:
-                yield Row(line, run, topic, value, measure, _judge(file))
-    for line, row in file.records:
-        if row.get("topic_id") != ALL:
-            labels = (row.get("run_id"), row.get("topic_id"), row.get("value"))
-            yield Row(line, *labels, row.get("measure"), _judge(file))
+    records = [
+        (line, row.get("run_id"), row.get("measure"), row.get("topic_id"), row.get("value"))
+        for line, row in file.records
+    ]
+    for line, run, measure, topic, value in records or _fields(file):
+        if topic != ALL:
+            yield Row(line, run, topic, value, measure, _judge(file))
 
 
 @reader("autojudge_topics", "lines of run, topic, measure, value; a file a judge", is_by_topic)

@@ -6,25 +6,27 @@ deepeval/test_run/api.py of confident-ai/deepeval and its test_run_sample.json, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader
 from scorecube.ingest.json_rows import at, objects_in
 
-CASES = ("testCases", "conversationalTestCases")
-PLACES = ("", "testRunData", "test_run_data")
-"""Where a file may hold a test run."""
+PLACES = [
+    "testCases",
+    "conversationalTestCases",
+    "testRunData.testCases",
+    "testRunData.conversationalTestCases",
+    "test_run_data.testCases",
+    "test_run_data.conversationalTestCases",
+]
+"""Where a file may hold cases."""
 
 
 def _cases(file: File) -> list[Mapping[str, Any]]:
     """Return the test cases of a file."""
-    runs = [at(file.first, place) if place else file.first for place in PLACES]
-    cases: list[Mapping[str, Any]] = []
-    for run in runs:
-        for name in CASES:
-            cases += objects_in(run.get(name)) if isinstance(run, Mapping) else []
-    return cases
+    return list(chain.from_iterable(objects_in(at(file.first, place)) for place in PLACES))
 
 
 def _is_deepeval(file: File) -> bool:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.json_rows import at
 
 FIELDS = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation"})
 
 
-def _is_of_samples(file: File) -> bool:
-    return file.names >= FIELDS
-
-
-@reader("every_eval_ever", "samples of Every Eval Ever (JSON lines)", _is_of_samples)
+@reader(
+    "every_eval_ever", "samples of Every Eval Ever (JSON lines)", lambda file: file.names >= FIELDS
+)
 def read_every_eval_ever(file: File) -> Iterator[Row]:
     """Yield the scores of samples."""
     for line, sample in file.records:
-        of = sample.get("evaluation")
-        score = of.get("score") if isinstance(of, Mapping) else None
+        score = at(sample, "evaluation.score")
         task = str(sample.get("evaluation_name") or "").replace("/", "-")
         metric = str(sample.get("evaluation_result_id") or "score")
         yield Row(line, sample.get("model_id"), sample.get("sample_id"), score, metric, task)

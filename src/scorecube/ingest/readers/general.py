@@ -13,14 +13,10 @@ if TYPE_CHECKING:
 TABLE, MATRIX, NUMBERS, LONG, NESTED = "table", "matrix", "numbers", "long", "pytrec_eval"
 
 
-def _is_nested(file: File) -> bool:
-    return bool(file.nested)
-
-
 @reader(
     NESTED,
     "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
-    _is_nested,
+    lambda file: bool(file.nested),
     is_general=True,
 )
 def read_nested(file: File) -> Part:

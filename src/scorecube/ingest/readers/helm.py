@@ -18,10 +18,6 @@ MEANS = re.compile(
 )
 
 
-def _is_of_instances(file: File) -> bool:
-    return file.names >= {"instance_id", "train_trial_index", "stats"}
-
-
 def _is_beside(file: File) -> bool:
     is_named = MEANS.fullmatch(Path(file.path).name) is not None
     return is_named and (Path(file.path).parent / "per_instance_stats.json").exists()
@@ -30,7 +26,11 @@ def _is_beside(file: File) -> bool:
 summary("a file of HELM without scores of instances", "import per_instance_stats.json", _is_beside)
 
 
-@reader("helm", "per_instance_stats.json of HELM, in a folder for each model", _is_of_instances)
+@reader(
+    "helm",
+    "per_instance_stats.json of HELM, in a folder for each model",
+    lambda file: file.names >= {"instance_id", "train_trial_index", "stats"},
+)
 def read_helm(file: File) -> Iterator[Row]:
     """Yield the means of instances; the folder tells model and scenario, trials are repetitions."""
     folder = Path(file.path).absolute().parent.name

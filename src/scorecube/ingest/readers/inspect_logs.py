@@ -17,10 +17,6 @@ WORTH = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partially correct, incorrect and no answer, as `value_to_float` of the tool."""
 
 
-def _is_log(file: File) -> bool:
-    return file.kind == EVAL or file.names >= FIELDS
-
-
 def _is_index(file: File) -> bool:
     # logs.json of a folder, or eval-set.json: facts of logs, without their samples.
     logs = [value for value in file.first.values() if isinstance(value, Mapping)]
@@ -31,7 +27,11 @@ def _is_index(file: File) -> bool:
 summary("an index of logs of Inspect", "import the logs themselves", _is_index)
 
 
-@reader("inspect", "log of Inspect, in JSON, or packed (.eval) with inspect_ai", _is_log)
+@reader(
+    "inspect",
+    "log of Inspect, in JSON, or packed (.eval) with inspect_ai",
+    lambda file: file.kind == EVAL or file.names >= FIELDS,
+)
 def read_inspect(file: File) -> Iterator[Row]:
     """Yield the scores of samples; an epoch is a repetition."""
     log = _unpacked(file) if file.kind == EVAL else file.first

@@ -20,25 +20,17 @@ NO_METRICS = OLD_FIELDS | {"arguments", "filtered_resps", "doc_hash", "prompt_ha
 DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")
 
 
-def _is_results(file: File) -> bool:
-    return {"results", "configs", "versions"} <= file.names
-
-
 summary(
     "results of lm-evaluation-harness, means of tasks",
     "import the files samples_*.jsonl beside them, which --log_samples writes",
-    _is_results,
+    lambda file: {"results", "configs", "versions"} <= file.names,
 )
-
-
-def _is_samples(file: File) -> bool:
-    return file.names >= FIELDS or file.names >= OLD_FIELDS
 
 
 @reader(
     "lm_eval",
     "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
-    _is_samples,
+    lambda file: file.names >= FIELDS or file.names >= OLD_FIELDS,
 )
 def read_lm_eval(file: File) -> Iterator[Row]:
     """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""

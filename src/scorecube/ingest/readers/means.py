@@ -5,10 +5,6 @@ from __future__ import annotations
 from scorecube.ingest.formats import File, summary
 
 
-def _is_report(file: File) -> bool:
-    return {"metrics", "model_names"} <= file.names
-
-
 def _is_of_one_system(file: File) -> bool:
     from scorecube.ingest.measure_names import is_measure
 
@@ -19,7 +15,7 @@ def _is_of_one_system(file: File) -> bool:
 summary(
     "a report of ranx",
     "write the scores of runs: json.dump({run.name: run.scores ...})",
-    _is_report,
+    lambda file: {"metrics", "model_names"} <= file.names,
 )
 summary(
     "measures of one system",

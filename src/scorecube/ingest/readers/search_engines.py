@@ -52,14 +52,10 @@ def _has_topics(file: File) -> bool:
     return any(any(map(TOPIC.fullmatch, fields)) for _, fields in _blocks(file)[:1])
 
 
-def _has_means(file: File) -> bool:
-    return bool(_blocks(file)) and not _has_topics(file)
-
-
 summary(
     "measures of TIRA, means of all queries",
     "import evaluation-per-query.prototext, or score the run itself: scorecube evaluate",
-    _has_means,
+    lambda file: bool(_blocks(file)) and not _has_topics(file),
 )
 
 

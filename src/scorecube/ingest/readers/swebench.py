@@ -44,21 +44,17 @@ def read_swebench(file: File) -> Iterator[Row]:
     others = set(_ids(file, *OTHERS))
     items = set(file.asked.items) or (resolved | others if "unresolved_ids" in report else set())
     total = report.get("total_instances")
+    lacking = ""
     if not items:
-        raise BadInput(
+        lacking = (
             "a list of resolved ids only: which others there are is not said, and the union over "
-            "runs lacks those that nobody solved; name the file of all ids, one a line: "
-            f"{option('items', 'FILE')}",
-            file.path,
-            option="items",
+            "runs lacks those that nobody solved"
         )
-    if not file.asked.items and isinstance(total, int) and total > len(items):
-        raise BadInput(
-            f"the lists name {len(items)} of {total} instances; name the file of all ids, one a "
-            f"line, where others count as not resolved: {option('items', 'FILE')}",
-            file.path,
-            option="items",
-        )
+    elif not file.asked.items and isinstance(total, int) and total > len(items):
+        lacking = f"the lists name {len(items)} of {total} instances; others count as not resolved"
+    if lacking:
+        way = f"name the file of all ids, one a line: {option('items', 'FILE')}"
+        raise BadInput(f"{lacking}; {way}", file.path, option="items")
     if unknown := sorted(resolved - items):
         text = f"{len(unknown)} resolved ids are not among the items, such as {unknown[0]!r}"
         raise BadInput(text, file.path)

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from scorecube.ingest.scores import Part
 
 
-def _is_of_xarray(file: File) -> bool:
-    return file.kind in (NETCDF, ZARR)
-
-
 @reader(
-    "xarray", "netCDF or zarr of xarray, with dims run, topic and perhaps metric", _is_of_xarray
+    "xarray",
+    "netCDF or zarr of xarray, with dims run, topic and perhaps metric",
+    lambda file: file.kind in (NETCDF, ZARR),
 )
 def read_xarray(file: File) -> Part:
     """Return the scores of a file, or of a folder of zarr."""

@@ -1,13 +1,20 @@
 """The items of the five papers and the commands that make them.
 
 ``python -m tests.papers`` prints docs/reference/papers.md; ``python -m tests.papers STUDY`` writes
-the study that the commands run on, made from what Sakai 2007 prints in Tables 7 to 9.
+the study that the commands run on, made from what Sakai 2007 prints in Tables 7 to 9; ``python -m
+tests.papers run`` runs them and prints what each item shows, also beside an installed wheel.
 """
 
 from __future__ import annotations
 
+import contextlib
+import html
+import io
+import re
+import sys
 import tempfile
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +22,7 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
+from scorecube.cli.program import run
 from scorecube.ingest.public import ntcir_clir
 from scorecube.testing import simulate_rankings
 
@@ -41,11 +49,7 @@ METRICS = list(dict.fromkeys(",".join([BINARY, GRADED, ONE, STC, OTHERS]).split(
 GAINS = ("3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1")
 CHINESE, JAPANESE = "NTCIR-3-Chinese", "NTCIR-3-Japanese"
 CHINESE_5, JAPANESE_5 = "NTCIR-5-Chinese", "NTCIR-5-Japanese"
-FIRST = f"--collection {CHINESE}"
-ALL = f"--collection {CHINESE},{JAPANESE},{CHINESE_5},{JAPANESE_5}"
-IN_PYTHON = "every trial in plain Python"
-PUBLISHED = "[published](published.md)"
-FORM = "columns, order, digits"
+OF_ANSWERS = "3:2:1,1:1:1,2:1.5:1"
 
 
 class Item(NamedTuple):
@@ -53,177 +57,23 @@ class Item(NamedTuple):
 
     command: With STUDY for the path of a study; several are joined by newlines.
     compared: What of it is compared with the paper, and by what.
+    shows: Parts of lines that the commands must print or draw, such as ``QA 97 independent 97.0
+        48.0~0.6``: words, and numbers with a tolerance. All that ``--metrics`` names is shown too.
+    rows: Rows of the last table; 0 where it is cut.
     """
 
     item: str
     command: str
     compared: str
-
-
-def figure(words: str, name: str) -> str:
-    """Return the command that draws a figure."""
-    return f"scorecube figure STUDY {words} --out {name}.png"
-
-
-def of_sakai_2005() -> Iterator[Item]:
-    """Yield the items of Sakai 2005."""
-    swap = f"scorecube swap STUDY {FIRST},QA --size 20 --as sakai-2005"
-    for section in ("section 2, Figure 1: disjoint", "section 3.1: replacement"):
-        yield Item(section, swap, IN_PYTHON)
-    yield Item("section 3.2: independent", swap, IN_PYTHON)
-    best = "scorecube show STUDY scores --table means --metrics AP --top 30"
-    yield Item("section 4.1, the 30 best runs", best, "selection: `--top-runs 30 --by AP`")
-    scores = "scorecube show STUDY scores --metrics"
-    yield Item("section 4.1, metrics", f"{scores} {BINARY},{GRADED}", "oracles, other tools")
-    yield Item("section 4.2, O-measure and RR", f"{scores} O,RR", "oracles, other tools")
-    yield Item("section 4.3, answers in classes, levels S, A, B", swap, "an example by hand")
-    for number, metrics, where in (
-        (1, BINARY, FIRST),
-        (2, GRADED, FIRST),
-        (3, "Q,AP,O,RR", FIRST),
-        (4, "Q,RR,Hit@1,Hit@5", "--collection QA"),
-    ):
-        shown = f"scorecube show STUDY swap {where} --metrics {metrics}"
-        relations = f"{FORM}; relations between the columns in all 120 rows"
-        yield Item(f"Table {number}", shown, relations)
-    overlap = f"scorecube show STUDY swap {FIRST},QA --table overlap"
-    yield Item("Table 5", overlap, f"12 of 12 numbers: {PUBLISHED}")
-    for number, kind, metrics, where in (
-        (2, "curves", "Q,AP", FIRST),
-        (3, "curves", "O,RR", FIRST),
-        (4, "curves", "Q,RR", "--collection QA"),
-        (5, "bars", BINARY, FIRST),
-        (6, "bars", GRADED, FIRST),
-        (7, "bars", "Q,AP,O,RR", FIRST),
-        (8, "bars", "Q,RR,Hit@1,Hit@5", "--collection QA"),
-    ):
-        words = f"swap {where} --by sampling --kind {kind} --metrics {metrics}"
-        yield Item(f"Figure {number}", figure(words, f"sakai-2005-figure-{number}"), "form")
-    geometric = (
-        f"scorecube swap STUDY {FIRST} --size 20 --summary geo --as sakai-2005 --metrics Q,AP"
-    )
-    yield Item("section 6, geometric means", geometric, IN_PYTHON)
-
-
-def of_sakai_2007() -> Iterator[Item]:
-    """Yield the items of Sakai 2007."""
-    examples = f"worked examples: {PUBLISHED}"
-    for number, metric in enumerate(("AP", "Q", "O", "WRR", "NWRR", "P-measure", "P+"), 1):
-        scores = f"scorecube show STUDY scores --metrics {metric}"
-        yield Item(f"equation {number}, {metric}", scores, f"oracles, NTCIREVAL; {examples}")
-    tau = f"scorecube correlate STUDY {ALL} --as sakai-2007 --metrics {ONE}"
-    thresholds = f"formulas; thresholds: {PUBLISHED}"
-    yield Item("equations 8 and 9, tau and its test", tau, thresholds)
-    yield Item("Figure 1, classes of metrics", "scorecube list metrics", "eight metrics named")
-    alike = "scorecube show STUDY scores --metrics O,NWRR,P-measure,P+"
-    yield Item("Figures 2 and 3, worked examples", alike, f"11 of 11 numbers: {PUBLISHED}")
-    resampled = f"STUDY {ALL} --as sakai-2007 --metrics {ONE}"
-    yield Item("Figure 4, swap method", f"scorecube swap {resampled}", IN_PYTHON)
-    bootstrap = f"scorecube bootstrap {resampled}"
-    yield Item("Figures 5 and 6, bootstrap test", bootstrap, f"{IN_PYTHON}; full enumeration")
-    shown = "scorecube show STUDY"
-    yield Item("Figure 7, estimated difference", f"{shown} bootstrap", IN_PYTHON)
-    unpaired = f"scorecube bootstrap STUDY {FIRST} --as sakai-2007 --metrics AP,Q --summary"
-    both = f"{unpaired} geo\n{unpaired} area"
-    yield Item("section 4.3, unpaired tests of geometric means and areas", both, IN_PYTHON)
-    statistics = f"{shown} scores --table statistics"
-    yield Item("Table 1", statistics, f"20 of 20 numbers: {PUBLISHED}")
-    yield Item("Table 2", f"{shown} correlate {FIRST}", f"{FORM}; 84 values are possible")
-    yield Item("Table 3", f"{shown} swap {ALL} --table sakai-2007", FORM)
-    paired = f"bootstrap {ALL} --metrics {ONE} --where summary=mean"
-    yield Item("Table 4", f"{shown} {paired}", f"{FORM}; 58 fractions and percentages")
-    gains = f"{shown} correlate --table sakai-2007-gains"
-    yield Item("Table 5", gains, f"{FORM}; 47 of 48 values are possible")
-    ends = f"STUDY --collection {CHINESE_5},{JAPANESE_5} --as sakai-2007 --metrics P+,P-measure,O"
-    table_6 = f"scorecube bootstrap {ends} --gains {','.join(GAINS)}\n{shown} bootstrap"
-    yield Item("Table 6", table_6, FORM)
-    for tables, names in (
-        ("Table 7", f"{CHINESE},{JAPANESE}"),
-        ("Tables 8 and 9", f"{CHINESE_5},{JAPANESE_5}"),
-    ):
-        ranks = f"{shown} scores --table preferred_rank --collection {names}"
-        yield Item(tables, ranks, "columns; 1,267 cells as numbers of documents")
-    yield Item("Figure 8", figure(f"scores {ALL} --metrics AP", "sakai-2007-figure-8"), "form")
-    for number, drawn in ((9, f"swap {ALL}"), (10, paired)):
-        words = figure(drawn, f"sakai-2007-figure-{number}")
-        yield Item(f"Figure {number}", words, "form")
-
-
-def of_sakai_2017() -> Iterator[Item]:
-    """Yield the items of Sakai 2017."""
-    design = "scorecube design --variance 0.0368"
-    yield Item("equation 1, topics for a width", f"{design} --width 0.15 --method ci", "values")
-    anova = f"{design} --as sakai-2017 --min-diff 0.15"
-    yield Item("equation 2, topics for ANOVA", anova, "25 topic numbers of the tool")
-    noncentrality = "scorecube design --curves noncentrality --out sakai-2017-figure-1.png"
-    beside = f"4 of 4 conditions: {PUBLISHED}"
-    yield Item("equations 3 to 5, Figure 1", noncentrality, beside)
-    tools = "scorecube design --curves tools --variance 0.0182,0.1145 --out sakai-2017-figure-2.png"
-    yield Item("Figure 2", tools, "all curves")
-    yield Item("Table 1", "scorecube show STUDY scores --table variance", "formula")
-    wcw = "scorecube wcw --as sakai-2017 --variance"
-    curves = f"{wcw} 0.0368,0.0441,0.0824,0.0863 --out sakai-2017-figure-3.png"
-    yield Item("Figure 3", curves, "all curves, from the printed variances")
-    readings = f"{wcw} 0.0368,0.0441,0.0824,0.0863 --topics 50"
-    yield Item("section 4, widths at 50 topics", readings, f"4 of 4 readings: {PUBLISHED}")
-    standardised = f"scorecube standardise STUDY {FIRST} --name std --method std-AB"
-    yield Item("section 4, standardised scores", standardised, "formula")
-    levels = figure(f"bootstrap {FIRST}", "sakai-2017-levels")
-    yield Item("section 2, curve of discriminative power", levels, "form")
-    people = f"scorecube preferences STUDY preferences.csv {FIRST} --name people"
-    found = "agreement rate of Sakai and Zeng 2021; 2,200 public judgements"
-    yield Item("section 2, agreement with preferences", people, found)
-
-
-def of_sakai_and_shang_2016() -> Iterator[Item]:
-    """Yield the items of Sakai and Shang 2016."""
-    shown = "scorecube show STUDY"
-    yield Item("equation 1, variance", f"{shown} scores --table variance", "formula")
-    yield Item("Table 1", f"{shown} scores --table statistics", "form")
-    stc = f"STUDY --collection STC --as sakai-shang-2016 --metrics {STC}"
-    triangle = f"scorecube correlate {stc}\n{shown} correlate --collection STC --table triangle"
-    limits = f"20 of 20 limits: {PUBLISHED}; 10 marks above 1"
-    yield Item("Table 2", triangle, limits)
-    yield Item("section 5.1, teams left out", f"scorecube teams {stc}", IN_PYTHON)
-    drawn = "teams --collection STC --metrics nG@1,P+,nERR@10"
-    yield Item("Figure 1", figure(drawn, "sakai-shang-2016-figure-1"), "form")
-    yield Item("section 5.1, first miss", f"{shown} teams --table first_miss", "rule")
-    yield Item("section 5.1, topics lost", f"{shown} teams --table trials --top 20", "rule")
-    yield Item("section 5.2, topics left out", f"{shown} teams --table variance", IN_PYTHON)
-    needed = f"{FORM}; 25 of 25 topics: {PUBLISHED}"
-    yield Item("Table 3", f"{shown} teams --table sakai-shang-2016", needed)
-    below = figure("teams --collection STC --metrics nG@1,P+", "sakai-shang-2016-figure-2")
-    yield Item("Figure 2", below, "form")
-
-
-def of_sakai_2004() -> Iterator[Item]:
-    """Yield the items of Sakai 2004."""
-    scores = "scorecube show STUDY scores --metrics"
-    yield Item("equations 1 to 18, metrics", f"{scores} Q,Rmeasure,AWP,RWP", "formulas; oracles")
-    related = "laws on random lists (23 and 24 of binary relevance only)"
-    yield Item("equations 19 to 24, relations", f"{scores} Rprec,Rmeasure,RWP", related)
-    every = f"scorecube correlate STUDY {ALL} --every-gain --metrics"
-    yield Item("Tables 3 to 12: tau and rho", f"{every} AP,AP(rel=2),AWP,Q,RWP,Rmeasure", "values")
-    runs = ("C-runs", "J-runs", "E-runs (of NTCIR-5 here)", "K-runs (of NTCIR-5 here)")
-    collections = (CHINESE, JAPANESE, CHINESE_5, JAPANESE_5)
-    columns = "gain,metric_a,metric_b,spearman,tau"
-    for number, (name, where) in enumerate(zip(runs, collections, strict=True), 3):
-        shown = f"scorecube show STUDY correlate --collection {where} --columns {columns}"
-        yield Item(f"Tables {number} and {number + 5} (a), {name}", shown, "form")
-    gains = "scorecube show STUDY correlate --table gains --columns metric,default,gain,tau"
-    yield Item("Tables 3 to 6 and 8 to 11 (b), gains", gains, "form")
-    yield Item("Tables 7 and 12, means", f"scorecube show STUDY correlate {ALL} --average", "rule")
-    words = f"correlate {FIRST} --metrics AP,AWP,Q --by gain --kind curves"
-    yield Item("Figures 4 to 7, sorted systems", figure(words, "sakai-2004-figure-4"), "form")
-    yield Item("section 4, swops", "scorecube show STUDY correlate --table swops", "rule")
+    shows: Sequence[str] = ()
+    rows: int = 0
 
 
 ITEMS = {
-    "Sakai 2005": list(of_sakai_2005()),
-    "Sakai 2007": list(of_sakai_2007()),
-    "Sakai 2017": list(of_sakai_2017()),
-    "Sakai and Shang 2016": list(of_sakai_and_shang_2016()),
-    "Sakai 2004": list(of_sakai_2004()),
+    paper: [Item(**fields) for fields in items]
+    for paper, items in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    ).items()
 }
 """By paper, in the order of their commands."""
 
@@ -240,12 +90,15 @@ def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
     rankings = simulate_rankings(((15, 10),) * 100, n_runs=n_runs, n_teams=n_teams, depth=10)
     stc = sc.evaluate(rankings, STC.split(","), ["3:1"])
     study.add("STC", cube=stc, rankings=rankings)
-    answers = sc.evaluate(answers_to_questions(), ["Q", "RR", "Hit@1", "Hit@5"], ["3:2:1"])
+    answers = sc.evaluate(
+        answers_to_questions(), ["Q", "RR", "Hit@1", "Hit@5"], OF_ANSWERS.split(",")
+    )
     study.add("QA", cube=answers)
+    write_lists(path.with_name("lists"))
     write_preferences(study[CHINESE].cube, path.with_name("preferences.csv"))
 
 
-def answers_to_questions(n_runs: int = 10, n_questions: int = 40) -> xr.Dataset:
+def answers_to_questions(n_runs: int = 10, n_questions: int = 195) -> xr.Dataset:
     """Return rankings of five answers, two of which say the same at each of the levels S, A, B."""
     chance = np.random.default_rng(5)
     labels = [f"{name}{k}" for name in "sab" for k in (1, 2)] + ["wrong"] * 6
@@ -270,6 +123,32 @@ def answers_to_questions(n_runs: int = 10, n_questions: int = 40) -> xr.Dataset:
         return sc.read_rankings(runs, qrels, qrels_format="trec-classes")
 
 
+def write_lists(folder: Path) -> None:
+    """Write lists that papers score by hand, and one of answers in classes."""
+    folder.mkdir()
+    three = ("s S", "a A", "b B")
+    topics = {
+        "figure-2-one": ("x y s", ("s S",)),
+        "figure-2-three": ("x y s", ("s S", "t S", "u S")),
+        "X": ("b x y", three),
+        "Y": ("x s y", three),
+        "Z": ("b s x", three),
+        "inverse": ("b a s", three),
+        "question": ("s1 s2 a x b", ("0 s1 3", "0 s2 3", "1 a 2", "2 b 1")),
+    }
+    for topic, (ranked, judged) in topics.items():
+        name = "answers" if topic == "question" else "lists"
+        levels = {"S": "3", "A": "2", "B": "1"}
+        with (folder / f"{name}.qrels").open("a", encoding="utf-8") as file:
+            for line in judged:
+                document, level = line.split()[-2:]
+                kind = line.split()[0] if name == "answers" else "0"
+                file.write(f"{topic} {kind} {document} {levels.get(level, level)}\n")
+        with (folder / f"{name}.run").open("a", encoding="utf-8") as file:
+            for rank, document in enumerate(ranked.split(), 1):
+                file.write(f"{topic} Q0 {document} {rank} {-rank} list\n")
+
+
 def write_preferences(cube: xr.Dataset, path: Path) -> None:
     """Write preferences of people who see nDCG@10 with noise, of two runs on each topic."""
     chance, runs = np.random.default_rng(1), list(map(str, cube["run"].values))
@@ -292,7 +171,8 @@ def page() -> Iterator[str]:
         "STUDY has simulated ones, on the numbers of relevant documents of Sakai 2007, Tables 7 to 9 (`python -m tests.papers STUDY` writes it), so that "
         "a table or figure is compared in its form, a method with plain Python, and a number where the paper has all that it is made from "
         "([published](published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
-        "Tests run each command, in this order. This page is made by `python -m tests.papers`.\n"
+        "`python -m tests.papers run` runs each command, in this order, and prints what of it was found in its output, as the tests do. "
+        "This page is made by `python -m tests.papers`.\n"
     )
     for number, (paper, items) in enumerate(ITEMS.items(), 1):
         yield f"## {paper}: {PAPERS[paper]}\n"
@@ -303,10 +183,80 @@ def page() -> Iterator[str]:
         yield ""
 
 
-if __name__ == "__main__":
-    import sys
+def results(folder: Path) -> Iterator[tuple[str, Item, str]]:
+    """Make the study in a folder, run all commands there, and yield what each item shows.
 
-    if len(sys.argv) > 1:
+    Yields number, item, and how much was found, or what is missing after the word MISSING.
+    """
+    make_study(folder / "STUDY")
+    with contextlib.chdir(folder):
+        for number, items in enumerate(ITEMS.values(), 1):
+            for k, item in enumerate(items, 1):
+                said = [output(line) for line in item.command.splitlines()]
+                yield f"{number}.{k}", item, found(item, "\n".join(said))
+
+
+def output(command: str) -> str:
+    """Return what a command says; of a figure, the words in it."""
+    words = command.replace(".png", ".svg").split()[1:]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            status = run(words)
+        except SystemExit:
+            status = 2
+    text = said.getvalue() if status == 0 else f"MISSING: status {status}: {said.getvalue()}"
+    if "--out" in words and status == 0:
+        text += re.sub(r"<[^>]*>", "", Path(words[-1]).read_text(encoding="utf-8"))
+    return html.unescape(text)
+
+
+def found(item: Item, text: str) -> str:
+    """Return how many rows and parts of lines of an item were printed, or what is missing."""
+    lines = [line.split() for line in text.splitlines()]
+    wanted = list(item.shows)
+    last = item.command.splitlines()[-1].split()
+    if "--metrics" in last and last[1] in ("show", "figure"):
+        wanted += last[last.index("--metrics") + 1].split(",")
+    missing = [part for part in wanted if not any(holds(line, part.split()) for line in lines)]
+    table = text[text.rfind("\n--") :].strip().splitlines()[1:] if item.rows else []
+    rows = next((k for k, line in enumerate(table) if not line.strip()), len(table))
+    if item.rows != rows:
+        missing.append(f"{item.rows} rows, found {rows}")
+    if missing or "MISSING" in text:
+        return f"MISSING: {'; '.join(missing)} {text[:300] if 'MISSING' in text else ''}"
+    counts = f"{rows} rows, " if rows else ""
+    return f"{counts}{len(wanted)} of {len(wanted)} parts" if wanted else f"{len(lines)} lines"
+
+
+def holds(line: list[str], part: list[str]) -> bool:
+    """Return whether the words of a part follow each other in a line; ``2~1`` is from 1 to 3."""
+    starts = range(len(line) - len(part) + 1)
+    return any(all(map(agrees, line[at : at + len(part)], part)) for at in starts)
+
+
+def agrees(word: str, wanted: str) -> bool:
+    """Return whether a word is as wanted, or a number within a tolerance."""
+    number, _, tolerance = wanted.partition("~")
+    if not tolerance:
+        return word.strip(",*()") == wanted.strip(",*()")
+    return is_number(word) and abs(float(word) - float(number)) <= float(tolerance) + 1e-9
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word is a number as tables have them."""
+    return re.fullmatch(r"-?\d*\.?\d+", word) is not None
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["run"]:
+        n_missing = 0
+        with tempfile.TemporaryDirectory() as temporary:
+            for number, item, result in results(Path(temporary)):
+                n_missing += result.startswith("MISSING")
+                print(f"{number} | {item.item} | {item.command} | {item.compared} | {result}")
+        sys.exit(f"{n_missing} items are missed" if n_missing else 0)
+    elif len(sys.argv) > 1:
         make_study(Path(sys.argv[1]))
     else:
         print("\n".join(page()).rstrip())

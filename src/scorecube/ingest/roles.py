@@ -158,13 +158,12 @@ def _of_systems(columns: Columns, at: Roles) -> list[Reading]:
 
 def _of_data_sets(at: Roles) -> list[Reading]:
     """Return the readings of a table of systems on data sets that several columns name."""
-    whole = ",".join(at["collection"])
     readings = [
         Reading(LONG, f"topics in column {name}, collections in the other", choice("topic", name))
         for name in at["collection"]
     ]
     joined = f"topics in columns {listed(at['collection'])} together"
-    return [*readings, Reading(LONG, joined, choice("topic", whole))]
+    return [*readings, Reading(LONG, joined, choice("topic", ",".join(at["collection"])))]
 
 
 def _has_items(columns: Columns, matrix: Reading) -> bool:
@@ -176,16 +175,19 @@ def _has_items(columns: Columns, matrix: Reading) -> bool:
         return True
     if any(_is_named_by_measure(table.path) for table in columns.tables):
         return True
-    numbers = [columns.named[name].numbers.values for name in matrix.values]
-    cells = np.concatenate(numbers)
+    cells = np.concatenate([columns.named[name].numbers.values for name in matrix.values])
     different = np.unique(cells[np.isfinite(cells)])
     return bool((different % 1 == 0).all()) or 4 * len(different) <= len(cells)
 
 
 def _board(run: str, matrix: Reading, at: Roles) -> Reading:
     """Return the reading of a matrix of systems down as means of benchmarks."""
-    why = f"a row for each {run or 'system'}, and means by {listed(matrix.values)}"
-    return Reading(MEANS, why, "means have no topics, and are not read", at)
+    return Reading(
+        MEANS,
+        f"a row for each {run or 'system'}, and means by {listed(matrix.values)}",
+        "means have no topics, and are not read",
+        at,
+    )
 
 
 def _of_topics(columns: Columns, at: Roles) -> list[Reading]:
@@ -295,9 +297,11 @@ def _of_two_sides(columns: Columns, at: Roles, first: Column, down: Reading) -> 
         return [systems]
     if _has_items(columns, systems):
         return [down]
-    chosen = f"{choice('run', first.name)} {option('layout', MATRIX)}"
-    ways = [replace(down, way=choice("topic", first.name)), replace(systems, way=chosen)]
-    return [*ways, _board(first.name, systems, at)]
+    return [
+        replace(down, way=choice("topic", first.name)),
+        replace(systems, way=f"{choice('run', first.name)} {option('layout', MATRIX)}"),
+        _board(first.name, systems, at),
+    ]
 
 
 def _without_labels(columns: Columns, at: Roles, first: Column) -> list[Reading]:

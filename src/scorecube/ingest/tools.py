@@ -43,6 +43,7 @@ def read_collections(
     found: dict[int, Part] = {}
     tables: dict[str, dict[int, Table]] = {}
     beside: dict[Summary, list[str]] = {}
+    empty: list[str] = []
     for number, path in enumerate(paths):
         file = File.read(path, asked)
         kind = None if layout != AUTO or chosen else _summary_of(file)
@@ -50,7 +51,9 @@ def read_collections(
             beside.setdefault(kind, []).append(str(path))
             continue
         name, read = _read(file, layout)
-        if isinstance(read, Table):
+        if read is None:
+            empty += file.notes
+        elif isinstance(read, Table):
             tables.setdefault(FORMS[name], {})[number] = read
         else:
             found[number] = read
@@ -63,6 +66,9 @@ def read_collections(
             raise BadInput(f"{kind.about}: means have no topics; {kind.way}", files[0])
         names = listed([Path(file).name for file in files])
         parts[0] = parts[0]._replace(notes=[*parts[0].notes, f"not read: {names} ({kind.about})"])
+    if not parts:
+        raise BadInput(f"no scores; {'; '.join(empty)}", paths[0])
+    parts[0] = parts[0]._replace(notes=[*parts[0].notes, *empty])
     return parts
 
 
@@ -71,8 +77,8 @@ def _summary_of(file: File) -> Summary | None:
     return next((kind for kind in SUMMARIES if kind.detect(file)), None)
 
 
-def _read(file: File, layout: str) -> tuple[str, Part | Table]:
-    """Return the name of a file's format, and its scores, or a table."""
+def _read(file: File, layout: str) -> tuple[str, Part | Table | None]:
+    """Return the name of a file's format, and its scores, or a table; None where notes say why."""
     found = _format_of(file, layout)
     asked = file.asked.chosen
     is_of_file = found.name == NESTED and asked == {"run": FILE}
@@ -82,11 +88,14 @@ def _read(file: File, layout: str) -> tuple[str, Part | Table]:
     return found.name, read if isinstance(read, Table) else _part_of(found, file, read)
 
 
-def _part_of(found: Format, file: File, read: Any) -> Part:
-    """Return what a reader returned as scores."""
+def _part_of(found: Format, file: File, read: Any) -> Part | None:
+    """Return what a reader returned as scores; None for none, where its notes say why."""
     if isinstance(read, Part):
         return read._replace(notes=[*read.notes, *file.notes])
-    frame = read if isinstance(read, pd.DataFrame) else frame_of_rows(read, file.path)
+    rows = read if isinstance(read, pd.DataFrame) else list(read)
+    if not len(rows) and file.notes:
+        return None
+    frame = rows if isinstance(rows, pd.DataFrame) else frame_of_rows(rows, file.path)
     if lacking := [role for role in ("run", "topic", SCORE) if role not in frame]:
         raise BadInput(f"the layout {found.name} returns no column {lacking[0]!r}", file.path)
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))

@@ -13,14 +13,10 @@ from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader
 from scorecube.ingest.json_rows import at, objects_in
 
-PLACES = [
-    "testCases",
-    "conversationalTestCases",
-    "testRunData.testCases",
-    "testRunData.conversationalTestCases",
-    "test_run_data.testCases",
-    "test_run_data.conversationalTestCases",
-]
+PLACES = (
+    *("testCases", "testRunData.testCases", "test_run_data.testCases"),
+    *(f"{run}conversationalTestCases" for run in ("", "testRunData.", "test_run_data.")),
+)
 """Where a file may hold cases."""
 
 

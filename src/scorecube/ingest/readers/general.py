@@ -61,16 +61,15 @@ def read_table(file: File) -> Table:
     return file.whole_table
 
 
-def _never(_: File) -> bool:
-    return False
-
-
 reader(
     LONG,
     "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
-    _never,
+    lambda _: False,
     is_general=True,
 )(read_table)
 reader(
-    MATRIX, "topics down, runs across, or exchanged, one file a metric", _never, is_general=True
+    MATRIX,
+    "topics down, runs across, or exchanged, one file a metric",
+    lambda _: False,
+    is_general=True,
 )(read_table)

@@ -18,6 +18,16 @@ summary(
     lambda file: {"metrics", "model_names"} <= file.names,
 )
 summary(
+    "results of MTEB, means of a task",
+    "write predictions of queries with prediction_folder, and score them: scorecube evaluate",
+    lambda file: {"task_name", "mteb_version", "scores"} <= file.names,
+)
+summary(
+    "results of lighteval, means of tasks",
+    "import its details (Parquet), which --save-details writes, with names of columns",
+    lambda file: {"config_general", "results", "config_tasks"} <= file.names,
+)
+summary(
     "measures of one system",
     "write a score of each topic, such as with ir_measures -q or iter_calc",
     _is_of_one_system,

@@ -14,19 +14,17 @@ SCORED = ("match", "metrics")
 """Types of events that hold scores."""
 
 
-def _is_of_evals(file: File) -> bool:
-    spec = file.first.get("spec")
-    return isinstance(spec, Mapping) and bool({"eval_name", "completion_fns"} & {*spec})
-
-
-@reader("openai_evals", "log of OpenAI evals (JSON lines), one file a run", _is_of_evals)
+@reader(
+    "openai_evals",
+    "log of OpenAI evals (JSON lines), one file a run",
+    lambda file: bool(at(file.first, "spec.eval_name") or at(file.first, "spec.completion_fns")),
+)
 def read_openai_evals(file: File) -> Iterator[Row]:
     """Yield the scores in events ``match`` and ``metrics``; the completion function is the run."""
-    found = file.first.get("spec")
-    spec = found if isinstance(found, Mapping) else {}
-    functions = spec.get("completion_fns")
-    named = functions if isinstance(functions, list) and functions else [spec.get("model_name")]
-    run = "+".join(map(str, named))
+    functions = at(file.first, "spec.completion_fns")
+    if not isinstance(functions, list) or not functions:
+        functions = [at(file.first, "spec.model_name")]
+    run = "+".join(map(str, functions))
     for line, event in file.records:
         data = event.get("data")
         if event.get("type") not in SCORED or not isinstance(data, Mapping):
@@ -37,4 +35,4 @@ def read_openai_evals(file: File) -> Iterator[Row]:
             scores = {name: one for name, one in data.items() if isinstance(one, int | float)}
         for metric, score in scores.items():
             topic = event.get("sample_id")
-            yield Row(line, run, topic, score, metric, spec.get("eval_name", ""))
+            yield Row(line, run, topic, score, metric, at(file.first, "spec.eval_name") or "")

@@ -48,7 +48,14 @@ def test_standardisation_that_cannot_be_done(rankings: xr.Dataset) -> None:
     cube = evaluate(rankings, ["AP"], ["auto"])
     with pytest.raises(BadInput, match="at least 2 reference runs"):
         standardise(cube, reference_runs=cube["run"].values[:1].tolist())
-    with pytest.raises(BadName, match="no standardisation 'AB'; known: std-AB, std-CDF, z"):
+    with pytest.raises(BadName, match=r"no standardisation 'AB'.*known: std-AB, std-CDF, z"):
         standardise(cube, "AB")  # type: ignore[arg-type]
     with pytest.raises(BadName, match="no run 'nobody'"):
         standardise(cube, reference_runs=["nobody", "else"])
+
+
+def test_where_std_ab_is_cut() -> None:
+    """Twelve runs, of which one scores 1: z = (11/12) / sqrt(1/12) = 3.175."""
+    cube = cube_from_scores({"AP": np.eye(12)[:, :2]}, runs=range(12), topics=range(2))
+    for clip, score in (("z", 0.95), ("score", 0.5 + 0.15 * 11 / 12**0.5)):
+        assert standardise(cube, clip=clip)["score"].max() == pytest.approx(score)  # type: ignore[arg-type]

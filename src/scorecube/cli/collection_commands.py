@@ -33,8 +33,9 @@ QRELS = "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files."
 NAME = "Name of the collection, if no column names it."
 STANDARD = (
     "z: standard scores by the reference runs on the topic; std-CDF: their normal distribution "
-    "function (Webber 2008); std-AB: 0.15 z + 0.5, z in [-3, 3] (Sakai 2016)."
+    "function (Webber 2008); std-AB: 0.15 z + 0.5 (Sakai 2016)."
 )
+CLIP = "What std-AB cuts: z at -3 and 3, or the score at 0 and 1 (Sakai 2016)."
 PREFERENCES = "Table: topic, run_a, run_b, preferred (a run, or tie) and perhaps count."
 
 
@@ -195,6 +196,7 @@ def standardise(
     collection: Source = None,
     method: Annotated[Literal["std-AB", "std-CDF", "z"], flag("--method", STANDARD)] = "std-AB",
     reference_runs: Annotated[Text, flag("--reference-runs", "Known runs; all by default.")] = None,
+    clip: Annotated[Literal["z", "score"], flag("--clip", CLIP)] = "z",
     replace: options.Replace = False,
 ) -> None:
     """Add standardised scores as a collection: hard and easy topics have equal weight.
@@ -206,7 +208,9 @@ def standardise(
 
     opened = api.open_study(study, mode="a")
     source = source_of(opened, collection, name)
-    cube = standardise_cube(opened[source].cube, method, reference_runs=split(reference_runs))
+    cube = standardise_cube(
+        opened[source].cube, method, reference_runs=split(reference_runs), clip=clip
+    )
     opened.add(name, cube=cube, replace=replace)
     reference = counted(len(cube.attrs["reference_runs"]), "reference run")
     metrics = ", ".join(map(str, cube["metric"].values))

@@ -173,6 +173,7 @@ def standardise(
     method: Literal["std-AB", "std-CDF", "z"] = "std-AB",
     *,
     reference_runs: Sequence[str] | None = None,
+    clip: Literal["z", "score"] = "z",
 ) -> xr.Dataset:
     """Standardise scores per topic, so that hard and easy topics have equal weight.
 
@@ -183,9 +184,12 @@ def standardise(
     method
         ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal.
         ``std-CDF``: the normal distribution function of z (Webber, Moffat and Zobel 2008).
-        ``std-AB``: 0.15 z + 0.5 with z clipped to [-3, 3] (Sakai 2016).
+        ``std-AB``: 0.15 z + 0.5 (Sakai 2016, ICTIR), cut as `clip` says.
     reference_runs
         The known runs, at least two; all runs of the cube by default.
+    clip
+        What std-AB cuts: ``z`` at -3 and 3, so that scores are .05 to .95, or the ``score`` at 0
+        and 1, as Sakai 2016 does. They differ where abs(z) is above 3.
 
     Returns
     -------
@@ -204,8 +208,11 @@ def standardise(
     >>> standard.metric.values.tolist(), float(standard.score.mean().round(6))
     (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
     """
-    if method not in ("std-AB", "std-CDF", "z"):
-        raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
+    if method not in ("std-AB", "std-CDF", "z") or clip not in ("z", "score"):
+        raise BadName(
+            f"no standardisation {method!r} with clip {clip!r}; known: std-AB, std-CDF, z, which "
+            "clip z or score"
+        )
     cube = as_cube(cube)
     reference = select(cube, runs=reference_runs)
     if reference.sizes[names.RUN] < 2:
@@ -215,19 +222,18 @@ def standardise(
     varies = spread > 0
     z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(varies)).where(varies, 0.0)
     if method == "std-AB":
-        z = 0.15 * z.clip(-3.0, 3.0) + 0.5
+        z = (0.15 * (z.clip(-3.0, 3.0) if clip == "z" else z) + 0.5).clip(0.0, 1.0)
     elif method == "std-CDF":
         from scipy.special import ndtr
 
         z = xr.apply_ufunc(ndtr, z)
     metrics = [f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
     ends = (names.SCORE_LOW, names.SCORE_HIGH)  # of the scores as they were
-    runs = schema.labels_of(reference, names.RUN)
     result = (
         cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)})
         .assign_coords({names.METRIC: schema.label_array(metrics)})
         .drop_vars(ends, errors="ignore")
-        .assign_attrs(standardisation=method, reference_runs=runs)
+        .assign_attrs(standardisation=method, reference_runs=schema.labels_of(reference, names.RUN))
     )
     return schema.annotate(result, schema.CUBE)
 

@@ -203,14 +203,12 @@ def standardise(
 
     Example: scorecube standardise study.zarr --collection covid --name std
     """
-    from scorecube.collection.selection import standardise as standardise_cube
+    from scorecube.collection.selection import standardise as standard
     from scorecube.workflow import api
 
     opened = api.open_study(study, mode="a")
     source = source_of(opened, collection, name)
-    cube = standardise_cube(
-        opened[source].cube, method, reference_runs=split(reference_runs), clip=clip
-    )
+    cube = standard(opened[source].cube, method, reference_runs=split(reference_runs), clip=clip)
     opened.add(name, cube=cube, replace=replace)
     reference = counted(len(cube.attrs["reference_runs"]), "reference run")
     metrics = ", ".join(map(str, cube["metric"].values))

@@ -188,8 +188,7 @@ def standardise(
     reference_runs
         The known runs, at least two; all runs of the cube by default.
     clip
-        What std-AB cuts: ``z`` at -3 and 3, so that scores are .05 to .95, or the ``score`` at 0
-        and 1, as Sakai 2016 does. They differ where abs(z) is above 3.
+        What std-AB cuts: ``z`` at -3 and 3, or the ``score`` at 0 and 1, as in Sakai 2016.
 
     Returns
     -------
@@ -209,10 +208,7 @@ def standardise(
     (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
     """
     if method not in ("std-AB", "std-CDF", "z") or clip not in ("z", "score"):
-        raise BadName(
-            f"no standardisation {method!r} with clip {clip!r}; known: std-AB, std-CDF, z, which "
-            "clip z or score"
-        )
+        raise BadName(f"no standardisation {method!r}, clip {clip!r}; known: std-AB, std-CDF, z")
     cube = as_cube(cube)
     reference = select(cube, runs=reference_runs)
     if reference.sizes[names.RUN] < 2:
@@ -228,11 +224,10 @@ def standardise(
 
         z = xr.apply_ufunc(ndtr, z)
     metrics = [f"{method}:{metric}" for metric in schema.labels_of(cube, names.METRIC)]
-    ends = (names.SCORE_LOW, names.SCORE_HIGH)  # of the scores as they were
     result = (
         cube.assign({names.SCORE: z.transpose(*schema.CUBE[0].dims)})
         .assign_coords({names.METRIC: schema.label_array(metrics)})
-        .drop_vars(ends, errors="ignore")
+        .drop_vars((names.SCORE_LOW, names.SCORE_HIGH), errors="ignore")
         .assign_attrs(standardisation=method, reference_runs=schema.labels_of(reference, names.RUN))
     )
     return schema.annotate(result, schema.CUBE)

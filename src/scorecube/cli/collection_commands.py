@@ -63,15 +63,11 @@ def evaluate(
         reading |= {"workers": workers, "progress": progress, "notify": noted.append}
         rankings = api.read_rankings(runs, qrels, **reading)
     with track_progress("evaluating", "metrics") as progress:
-        cube = inputs.evaluate_into(opened, name, rankings, progress=progress, **scoring)
+        scoring |= {"progress": progress, "notify": noted.append}
+        cube = inputs.evaluate_into(opened, name, rankings, **scoring)
     notify(f"{opened.path}: {name}: {sizes_of(cube)}; ties by {values['order']}")
     notes = [f"note: {on_command_line(line)}" for line in [*noted, *doubts_of(cube)]]
     notify("\n".join([*lines_on_topics(rankings, cube), *notes]))
-    if outdated := opened[name].contents()["outdated"]:
-        which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
-        notify(
-            f"{name}: outdated, as their scores were replaced: {which}; kept until they are rerun"
-        )
 
 
 def sizes_of(cube: xr.Dataset) -> str:
@@ -143,9 +139,17 @@ def import_(
         cubes = {name: only_cube(cubes)}
     inputs.refuse_unnamed(cubes)
     opened = api.open_study(study, mode="a")
+    lines: list[str] = []
     for collection, cube in cubes.items():
-        opened.add(collection, cube=cube, replace=replace)
-        notify(f"{study}: {collection}: {sizes_of(cube)}")
+        opened.add(
+            collection, cube=cube, replace="cells" if replace else False, notify=lines.append
+        )
+        notify("\n".join([f"{study}: {collection}: {sizes_of(cube)}", *lines]))
+        lines.clear()
+        whole = opened[collection].head.facts["cube"]
+        if whole["runs"] > cube.sizes["run"]:
+            word = names.word(cube.attrs, names.RUN)
+            notify(f"{collection}: {counted(whole['runs'], word)} now, with those that were there")
         if missing := int(cube["score"].isnull().sum()):
             notify(f"{missing} of {cube['score'].size} scores are missing")
 

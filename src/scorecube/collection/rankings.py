@@ -20,7 +20,6 @@ from scorecube.collection.teams import listed, teams_of
 from scorecube.errors import (
     BadInput,
     BadPlan,
-    BadStudy,
     Note,
     counted,
     either,
@@ -311,20 +310,6 @@ def _stacked(rows: Sequence[Any]) -> Any:
     for k, row in enumerate(rows):
         result[k, :, : row.shape[1]] = row
     return result
-
-
-def refuse_other_rankings(stored: xr.Dataset, new: xr.Dataset, what: str) -> None:
-    """Refuse rankings that differ from those of a collection, which `what` names (BadStudy)."""
-    every = {**stored.variables, **new.variables}
-    same = (name in stored and name in new and stored[name].equals(new[name]) for name in every)
-    differing = [str(name) for name, is_same in zip(every, same, strict=True) if not is_same]
-    differing += [key for key, value in stored.attrs.items() if new.attrs.get(key) != value]
-    if differing:
-        raise BadStudy(
-            f"{what} was evaluated with other runs, judgements or options (they differ in "
-            f"{', '.join(differing)}); use the same, {option('replace', True)}, or another "
-            f"{option('name')}"
-        )
 
 
 def with_rankings(cube: xr.Dataset, rankings: xr.Dataset) -> xr.Dataset:

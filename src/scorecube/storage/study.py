@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorecube.errors import BadStudy, visible
+from scorecube.errors import BadStudy, counted, visible
+from scorecube.names import GAIN, METRIC, RUN, SCORE
 from scorecube.storage import heads
 from scorecube.storage.collection import Collection
 from scorecube.storage.heads import CUBE, GROUPS, RANKINGS, Head
@@ -18,6 +20,8 @@ from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
     import xarray as xr
+
+LOGGER = logging.getLogger("scorecube")
 
 
 def open_place(path: str | os.PathLike[str]) -> Place:
@@ -130,20 +134,28 @@ class Study:
         *,
         cube: xr.Dataset | xr.DataArray,
         rankings: xr.Dataset | None = None,
-        replace: bool = False,
+        replace: bool | Literal["cells"] = False,
+        grow: bool = True,
         facts: Mapping[str, Any] | None = None,
+        notify: Callable[[str], None] | None = None,
     ) -> None:
-        """Write a collection, or further metrics and gain settings of one that exists.
+        """Write a collection, or further runs, metrics and gain settings of one that exists.
+
+        Runs are added where the topics, and the judgements, are the same; they need all metrics and
+        gain settings that are there, and results of before are outdated.
 
         cube: Scores; large ones that are made on use are made and written part by part.
-        rankings: Levels in rank order, if known.
-        replace: Replace what is stored under the name; results of other scores are outdated.
+        rankings: Levels in rank order of its runs, if known.
+        replace: True replaces all that is stored under the name; ``"cells"`` the scores that are
+            given, or all where topics or judgements differ. Results of other scores are outdated.
+        grow: Whether runs may be added.
         facts: JSON values to note.
-        Raises BadStudy: The collection exists with other runs, topics or scores.
+        notify: Called with lines on what is outdated or replaced as a whole; logged by default.
+        Raises BadStudy: The collection exists with other topics or scores, or would have gaps.
         """
         from scorecube.collection import schema
         from scorecube.collection.arguments import as_cube
-        from scorecube.storage.cubes import merge_cubes
+        from scorecube.collection.growth import OtherCollection
 
         scores = as_cube(cube)
         schema.check(scores, schema.CUBE, "the cube")
@@ -152,21 +164,29 @@ class Study:
             raise BadStudy(f"{self.path} was opened for reading; add to it with mode='a'")
         if scores.nbytes <= schema.MAX_LOADED_BYTES:
             scores = scores.compute()
+        given = {CUBE: scores} if rankings is None else {CUBE: scores, RANKINGS: rankings}
         written: dict[str, xr.Dataset] = {}
+        lines: list[str] = []
+        before = Head(name)
 
         def change(head: Head) -> Head:
-            base = Head(name, head.number, id=head.id) if replace else head
-            written.clear()
-            if base.cube:
-                there = heads.read_group(self.place, base, CUBE)
-                merged = merge_cubes(there, scores, f"{self.path}: collection {name!r}")
-                if not merged.identical(there):
-                    written[CUBE] = merged
-            else:
-                written[CUBE] = scores
-            if rankings is not None and not base.rankings:
-                written[RANKINGS] = rankings
+            nonlocal before
+            before = head
+            lines.clear()
+            base = Head(name, head.number, id=head.id) if replace is True else head
+            try:
+                extends = self._lacking(base, given, written, replace=bool(replace), grow=grow)
+            except OtherCollection as error:
+                if replace != "cells":
+                    raise
+                written.clear()
+                lines.append(f"{name}: replaced as a whole: {str(error).partition('; use')[0]}")
+                base = Head(name, head.number, id=head.id)
+                written.update(given)
+                extends = False
             after = dataclasses.replace(base, notes={**base.notes, **(facts or {})})
+            if not extends:
+                after = dataclasses.replace(after, contains=())
             for kind, dataset in written.items():
                 after = heads.write_group(self.place, after, kind, dataset)
             if after.cube == head.cube:  # so earlier versions are in it, too
@@ -174,7 +194,76 @@ class Study:
             return after
 
         head = heads.commit(self.place, name, change)
+        self._write_cleaned(head, written)
+        if before.cube and before.cube not in head.contains:
+            lines += self._outdated(head)
+        for line in lines:
+            (notify or LOGGER.warning)(line)
+
+    def _write_cleaned(self, head: Head, written: Mapping[str, xr.Dataset]) -> None:
+        """Write groups again that were cleaned before a head named them."""
         for kind, dataset in written.items():
             n_files = len(heads.keys_of(self.place, head.group(kind)))
-            if n_files != head.facts[kind]["files"]:  # they were cleaned before it named them
+            if n_files != head.facts[kind]["files"]:
                 heads.write_group(self.place, head, kind, dataset)
+
+    def _read(self, head: Head, kind: str = CUBE) -> xr.Dataset:
+        return heads.read_group(self.place, head, kind)
+
+    def _lacking(
+        self,
+        base: Head,
+        given: Mapping[str, xr.Dataset],
+        changed: dict[str, xr.Dataset],
+        *,
+        replace: bool,
+        grow: bool,
+    ) -> bool:
+        """Note the groups that change when scores, and perhaps rankings, are added to a head.
+
+        Returns extends: Whether all of its runs and scores stay as they are.
+        """
+        from scorecube.collection.growth import OtherCollection, merge_cubes, merge_rankings
+
+        changed.clear()
+        if not base.cube:
+            changed.update(given)
+            return True
+        what = f"{self.path}: collection {base.name!r}"
+        there = self._read(base)
+        merged = merge_cubes(there, given[CUBE], what, grow=grow, replace=replace)
+        extends = _extends(there, merged)
+        if not merged.identical(there):
+            changed[CUBE] = merged
+        if RANKINGS in given and base.rankings:
+            ranked = self._read(base, RANKINGS)
+            joined = merge_rankings(ranked, given[RANKINGS], what, replace=replace)
+            if not joined.identical(ranked):
+                changed[RANKINGS] = joined
+        elif RANKINGS in given:
+            changed[RANKINGS] = given[RANKINGS]
+        elif base.rankings and not extends:
+            raise OtherCollection(
+                f"{what} was evaluated from run files, and these are scores alone; use scorecube "
+                "evaluate to add runs to it"
+            )
+        return extends
+
+    def _outdated(self, head: Head) -> list[str]:
+        """Return a line on results that are not of the scores of a head, if there are any."""
+        outdated = Collection(self, head.name, head).contents()["outdated"]
+        if not outdated:
+            return []
+        which = ", ".join(f"{analysis} ({count})" for analysis, count in outdated.items())
+        total = counted(sum(outdated.values()), "result")
+        return [f"{head.name}: {total} of earlier scores outdated: {which}; kept until rerun"]
+
+
+def _extends(old: xr.Dataset, new: xr.Dataset) -> bool:
+    """Whether a cube has no other runs than an earlier one, and all of its scores."""
+    from scorecube.collection.schema import labels_of
+
+    if labels_of(old, RUN) != labels_of(new, RUN):
+        return False
+    part = new[SCORE].sel({dim: labels_of(old, dim) for dim in (METRIC, GAIN)})
+    return bool(part.equals(old[SCORE]))

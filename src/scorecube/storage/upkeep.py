@@ -134,7 +134,7 @@ def merge(
 
 def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:
     """Refuse collections whose scores differ from those of others with the same name."""
-    from scorecube.storage.cubes import merge_cubes
+    from scorecube.collection.growth import merge_cubes
 
     by_name = defaultdict[str, list[Collection]](list)
     for collection in collections:
@@ -161,7 +161,7 @@ def _add(target: Study, source: Collection) -> dict[str, int]:
         return dataclasses.replace(head, contains=tuple(contains), notes=notes)
 
     rankings = source.rankings if theirs.rankings else None
-    target.add(source.name, cube=source.cube, rankings=rankings)
+    target.add(source.name, cube=source.cube, rankings=rankings, grow=False)
     after, own, results = heads.commit(target.place, source.name, change), target[source.name], 0
     for analysis in source.contents()["results"]:
         for stored in source.stored(analysis)[0]:

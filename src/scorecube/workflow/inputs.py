@@ -15,8 +15,9 @@ from scorecube.collection.about_metrics import directed, read_ranges
 from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate
+from scorecube.collection.growth import OtherCollection, merge_rankings
 from scorecube.collection.metric_spellings import read_metric
-from scorecube.collection.rankings import Order, build_rankings, refuse_other_rankings
+from scorecube.collection.rankings import Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
@@ -174,32 +175,51 @@ def evaluate_into(
     gains: Sequence[str],
     *,
     replace: bool = False,
+    whole: bool = False,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    notify: Notify | None = None,
 ) -> xr.Dataset:
-    """Evaluate rankings into a collection, whose metrics and gains are kept, and return its cube.
+    """Evaluate rankings into a collection, whose runs, metrics and gains are kept.
 
-    replace: Whether the collection is replaced instead of extended.
+    Runs that are new get all metrics and gain settings of the collection; metrics that are new are
+    computed of its stored rankings, too.
+
+    replace: Whether rankings and scores of runs that are there are replaced.
+    whole: Whether the collection has these runs afterwards, and, if replaced, nothing else.
     facts: JSON values to note with the collection.
+    progress, notify: Called with (metrics done, all); with lines on what is outdated or replaced.
+    Returns cube: That of the collection.
     """
-    if name not in study or replace:
+    how: dict[str, Any] = {"facts": facts, "notify": notify, "grow": not whole}
+    how["replace"] = replace if whole or not replace else "cells"
+    collection = study[name] if name in study and not (replace and whole) else None
+    if collection is None:
         cube = evaluate(rankings, metrics, gains, progress=progress)
-        study.add(name, cube=cube, rankings=rankings, replace=replace, facts=facts)
+        study.add(name, cube=cube, rankings=rankings, **how)
         return cube
-    what, collection = f"{study.path}: collection {name!r}", study[name]
-    stored = collection.cube
+    stored, evaluated = collection.cube, rankings
     if collection.head.rankings:
-        refuse_other_rankings(collection.rankings, rankings, what)
+        what = f"{study.path}: collection {name!r}"
+        try:
+            joined = merge_rankings(collection.rankings, rankings, what, replace=replace)
+        except OtherCollection:
+            if not replace:
+                raise
+            stored = stored.isel(metric=[], gain=[])  # and all of it is replaced
+            joined = rankings
     else:  # imported scores are kept; only scores that were evaluated can be evaluated again
-        stored = stored.isel(metric=[], gain=[])
+        stored, joined = stored.isel(metric=[], gain=[]), rankings
     known = labels_of(stored, names.METRIC)
-    computed = [label for label in known if isinstance(parse_known(label), Metric)]
+    computed = [name for name in known if isinstance(parse_known(name), Metric)]
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
-    metrics = list(dict.fromkeys([*computed, *added]))
-    gains = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
-    cube = evaluate(rankings, metrics, gains, progress=progress)
-    study.add(name, cube=cube, facts=facts)
-    return cube
+    chosen = list(dict.fromkeys([*computed, *added]))
+    settings = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
+    if len(chosen) > len(computed) or len(settings) > stored.sizes[names.GAIN]:
+        evaluated = joined  # of all runs, as none may lack a metric
+    cube = evaluate(evaluated, chosen, settings, progress=progress)
+    study.add(name, cube=cube, rankings=rankings, **how)
+    return study[name].cube
 
 
 def import_scores(

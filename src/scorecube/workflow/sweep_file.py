@@ -228,9 +228,9 @@ def add_source(
     if SCORES in settings:
         options = {key: value for key, value in settings.items() if key in IMPORT}
         cube = inputs.import_scores(files[SCORES], notify=note, **options)
-        study.add(name, cube=cube, replace=replace, facts=facts)
+        study.add(name, cube=cube, replace=replace, grow=False, facts=facts, notify=note)
         return
     reading, scoring = inputs.arguments_of({**settings, "replace": replace})
     reading |= {"workers": workers, "notify": note}
     rankings = inputs.read_rankings(files[RUNS], settings["qrels"], **reading)
-    inputs.evaluate_into(study, name, rankings, facts=facts, **scoring)
+    inputs.evaluate_into(study, name, rankings, whole=True, facts=facts, notify=note, **scoring)

@@ -20,7 +20,9 @@ class CollectionOptions:
         None, "CSV file with the columns topic and topic_group."
     )
     replace: bool = option_field(
-        False, "Replace the scores of the collection; results of other scores become outdated."
+        False,
+        "Replace the scores that are given, or all where topics or judgements differ; results of "
+        "other scores become outdated.",
     )
 
 

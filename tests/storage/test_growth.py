@@ -15,7 +15,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.collection.growth import OtherCollection, merge_rankings
-from scorecube.errors import BadStudy
+from scorecube.errors import BadInput, BadStudy
 from scorecube.storage import open_study
 from scorecube.testing import simulate_rankings
 from tests.conftest import REPO, Cli, Files
@@ -64,6 +64,51 @@ def test_eight_imports_are_one(tmp_path: Path, scorecube: Cli) -> None:
     assert "8 models now" in said
     assert digests(tmp_path / "one") == digests(tmp_path / "eight")
     assert is_whole(tmp_path / "eight")
+
+
+def of_values(models: list[str], value: float) -> xr.Dataset:
+    """Return scores of 0 and 1, and one other, which is that of the first topic of the last."""
+    frame = pd.DataFrame(
+        {model: [(k + place) % 2 for k in range(30)] for place, model in enumerate(models)},
+        index=TOPICS,
+        dtype=float,
+    ).T
+    frame.loc[models[-1], TOPICS[0]] = value
+    made: xr.Dataset = sc.cube_from_scores({"x": frame})
+    return made
+
+
+@pytest.mark.parametrize(("value", "now"), [(0.5, (-np.inf, np.inf)), (1.0, (0.0, 1.0))])
+def test_ranges_are_of_all_scores_and_their_change_is_said(
+    tmp_path: Path, value: float, now: tuple[float, float]
+) -> None:
+    whole = of_values(MODELS, value)
+    open_study(tmp_path / "one", mode="a").add("a", cube=whole)
+    study, lines = open_study(tmp_path / "eight", mode="a"), list[str]()
+    for model in MODELS:
+        part = of_values(MODELS, value).sel(run=[model]).drop_vars(["score_low", "score_high"])
+        study.add("a", cube=part, notify=lines.append)
+    assert digests(tmp_path / "one") == digests(tmp_path / "eight")
+    cube = study["a"].cube
+    assert (float(cube.score_low[0]), float(cube.score_high[0])) == now
+    assert len(lines) == (value == 0.5)
+    study.add("a", cube=whole, notify=lines.append)
+    assert len(lines) == (value == 0.5)
+
+
+def test_a_stated_range_stands(tmp_path: Path) -> None:
+    study, lines = open_study(tmp_path / "study", mode="a"), list[str]()
+    ends = {"score_low": ("metric", [0.0]), "score_high": ("metric", [2.0])}
+    study.add("a", cube=of_values(MODELS[:2], 1.0).assign_coords(ends))
+    study.add("a", cube=of_values(MODELS[2:4], 0.5), notify=lines.append)
+    assert (study["a"].cube.score_high.item(), lines) == (2.0, [])
+    with pytest.raises(BadInput, match="outside the range"):
+        study.add("a", cube=of_values(MODELS[4:], 2.5))
+    other = of_values(MODELS[4:], 0.5).assign_coords({**ends, "score_high": ("metric", [3.0])})
+    with pytest.raises(BadStudy, match="was stated as"):
+        study.add("a", cube=other)
+    study.add("a", cube=other, replace="cells", notify=lines.append)
+    assert (study["a"].cube.score_high.item(), len(lines)) == (3.0, 1)
 
 
 def split_runs(files: Files, folder: Path) -> list[Path]:

@@ -20,6 +20,7 @@ from scorecube.statistics.grid import EQUAL, check_range
 FloatArray = NDArray[np.float64]
 Range = tuple[float, float]
 PERCENT: Range = (0.0, 100.0)
+ENDS = (names.SCORE_LOW, names.SCORE_HIGH)
 NO_RANGE: Range = (-np.inf, np.inf)
 """Ends that are stored of a metric that is known to have none."""
 
@@ -63,6 +64,32 @@ def ranged(
         return cube
     low, high = (names.METRIC, ends[:, 0]), (names.METRIC, ends[:, 1])
     return cube.assign_coords({names.SCORE_LOW: low, names.SCORE_HIGH: high})
+
+
+def stated_ranges(cube: xr.Dataset) -> dict[str, Range]:
+    """Return the ranges of metrics that were stated: others than their scores here show."""
+    stored = stored_ranges(ranged(cube))
+    shown = stored_ranges(ranged(cube.drop_vars(ENDS, errors="ignore")))
+    agree = ((stored == shown) | np.isnan(stored)).all(axis=1)
+    metrics = schema.labels_of(cube, names.METRIC)
+    return {metrics[place]: (*stored[place].tolist(),) for place in np.flatnonzero(~agree)}
+
+
+def changed_ranges(old: xr.Dataset, new: xr.Dataset) -> list[str]:
+    """Return a line for each metric of both cubes whose range is another one in the new one."""
+    known = {metric: k for k, metric in enumerate(schema.labels_of(new, names.METRIC))}
+    lines = []
+    for place, metric in enumerate(schema.labels_of(old, names.METRIC)):
+        if metric in known:
+            was, now = range_of(old, place), range_of(new, known[metric])
+            if was != now:
+                lines.append(f"the range of {metric} was {shown(was)}; by all scores: {shown(now)}")
+    return lines
+
+
+def shown(ends: Range | None) -> str:
+    """Return a range in words."""
+    return "none" if ends is None else f"{ends[0]:g} to {ends[1]:g}"
 
 
 def _scores_in(cube: xr.Dataset) -> Callable[[str], FloatArray]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.about_metrics import ENDS, Range, ranged, stated_ranges
 from scorecube.collection.teams import listed
 from scorecube.errors import BadStudy, counted, option
 
@@ -18,8 +19,6 @@ Labels = Mapping[str, Sequence[str]]
 FILLS: Final[Mapping[str, Any]] = {
     names.USES_GAINS: True,
     names.HIGHER_IS_BETTER: True,
-    names.SCORE_LOW: np.nan,
-    names.SCORE_HIGH: np.nan,
     names.SCORE: np.nan,
 }
 """What stands where one side does not say it; a run is its own team, and its own system."""
@@ -56,8 +55,23 @@ def merge_cubes(
         joined = dict.fromkeys([*schema.labels_of(old, dim), *schema.labels_of(new, dim)])
         labels[dim] = sorted(joined) if dim == names.RUN else list(joined)
     _refuse_gaps(sides, labels, what)
-    merged = _joined(sides, labels, what, replace=replace)
+    merged = _joined(
+        [side.drop_vars(ENDS, errors="ignore") for side in sides], labels, what, replace=replace
+    )
+    merged = ranged(merged, _stated(sides, what, replace=replace))
     return schema.annotate(merged.transpose(*schema.CUBE[0].dims, ...), schema.CUBE)
+
+
+def _stated(sides: Sequence[xr.Dataset], what: str, *, replace: bool) -> dict[str, Range]:
+    """Return the ranges that were stated on a side; others follow from the scores of both."""
+    old, new = map(stated_ranges, sides)
+    for metric in old.keys() & new.keys():
+        if old[metric] != new[metric] and not replace:
+            raise BadStudy(
+                f"{what}: the range of {metric} was stated as {old[metric]}, and now as "
+                f"{new[metric]}; use {option('replace', True)} for the new one"
+            )
+    return old | new
 
 
 def merge_rankings(

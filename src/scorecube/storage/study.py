@@ -154,6 +154,7 @@ class Study:
         Raises BadStudy: The collection exists with other topics or scores, or would have gaps.
         """
         from scorecube.collection import schema
+        from scorecube.collection.about_metrics import changed_ranges
         from scorecube.collection.arguments import as_cube
         from scorecube.collection.growth import OtherCollection
 
@@ -195,6 +196,9 @@ class Study:
 
         head = heads.commit(self.place, name, change)
         self._write_cleaned(head, written)
+        if before.cube and CUBE in written:
+            changes = changed_ranges(self._read(before), written[CUBE])
+            lines += [f"{name}: {line}" for line in changes]
         if before.cube and before.cube not in head.contains:
             lines += self._outdated(head)
         for line in lines:

@@ -49,7 +49,7 @@ def merge_cubes(
     sides = (old, new)
     for dim in (names.TOPIC,) if grow else (names.RUN, names.TOPIC):
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):
-            raise OtherCollection(f"{what} has other {dim}s than the new scores; {anew}")
+            raise OtherCollection(f"{what} has other {dim}s: {_apart(old, new, dim)}; {anew}")
     labels: dict[str, list[str]] = {}
     for dim in (names.METRIC, names.GAIN, names.RUN, names.TOPIC):
         joined = dict.fromkeys([*schema.labels_of(old, dim), *schema.labels_of(new, dim)])
@@ -121,7 +121,8 @@ def _refuse_gaps(sides: Sequence[xr.Dataset], labels: Labels, what: str) -> None
             f"{what}: the new run {run!r} lacks {metric} with gains {gain}; runs that are added "
             f"need all that is there: metrics {needed[names.METRIC]}, gains {needed[names.GAIN]}"
         )
-    lacking = [name for name in labels[names.RUN] if name not in set(_of(sides[1], names.RUN))]
+    given = set(schema.labels_of(sides[1], names.RUN))
+    lacking = [name for name in labels[names.RUN] if name not in given]
     if lacking:
         raise BadStudy(
             f"{what}: {metric} with gains {gain} would lack {counted(len(lacking), 'run')} that "
@@ -130,8 +131,14 @@ def _refuse_gaps(sides: Sequence[xr.Dataset], labels: Labels, what: str) -> None
     raise BadStudy(f"{what} lacks gain settings of some metrics; give {metric} with gains {gain}")
 
 
-def _of(side: xr.Dataset, dim: str) -> list[str]:
-    return schema.labels_of(side, dim)
+def _apart(old: xr.Dataset, new: xr.Dataset, dim: str) -> str:
+    """Return how many labels each side has, and the first that only it has."""
+    sides = {"stored": schema.labels_of(old, dim), "given": schema.labels_of(new, dim)}
+    parts = []
+    for (side, own), other in zip(sides.items(), reversed(sides.values()), strict=True):
+        alone = [label for label in own if label not in set(other)]
+        parts.append(f"{len(own)} {side}" + (f", only there {listed(alone)}" if alone else ""))
+    return "; ".join(parts)
 
 
 def _places(side: xr.Dataset, dim: str, labels: Sequence[str]) -> NDArray[np.int64]:

@@ -154,7 +154,6 @@ class Study:
         Raises BadStudy: The collection exists with other topics or scores, or would have gaps.
         """
         from scorecube.collection import schema
-        from scorecube.collection.about_metrics import changed_ranges
         from scorecube.collection.arguments import as_cube
         from scorecube.collection.growth import OtherCollection
 
@@ -197,8 +196,7 @@ class Study:
         head = heads.commit(self.place, name, change)
         self._write_cleaned(head, written)
         if before.cube and CUBE in written:
-            changes = changed_ranges(self._read(before), written[CUBE])
-            lines += [f"{name}: {line}" for line in changes]
+            lines += self._changed_ranges(before, written[CUBE])
         if before.cube and before.cube not in head.contains:
             lines += self._outdated(head)
         for line in lines:
@@ -252,6 +250,11 @@ class Study:
                 "evaluate to add runs to it"
             )
         return extends
+
+    def _changed_ranges(self, before: Head, cube: xr.Dataset) -> list[str]:
+        from scorecube.collection.about_metrics import changed_ranges
+
+        return [f"{before.name}: {line}" for line in changed_ranges(self._read(before), cube)]
 
     def _outdated(self, head: Head) -> list[str]:
         """Return a line on results that are not of the scores of a head, if there are any."""

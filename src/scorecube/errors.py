@@ -239,8 +239,15 @@ def natural_key(label: str) -> list[str | int]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, whose plural is regular: ``1 field``, ``2 fields``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """Return a number with a noun: ``1 field``, ``2 fields``."""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a regular noun: ``topics``, ``categories``, ``classes``."""
+    if noun.endswith("y") and noun[-2:-1] not in {*"aeiou"}:
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:

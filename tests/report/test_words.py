@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import scorecube as sc
+from scorecube.errors import counted
 from tests.conftest import Cli
 
 TABLE = "model_name,benchmark,item_id,seed,accuracy\n" + "".join(
@@ -51,3 +52,19 @@ def test_words_can_be_stated(scorecube: Cli, tmp_path: Path) -> None:
     refused = scorecube("import", tmp_path / "t", tmp_path / "scores.csv", "--words", "a,b")
     assert refused.status == 1
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("noun", "several"),
+    [
+        ("topic", "topics"),
+        ("category", "categories"),
+        ("query", "queries"),
+        ("class", "classes"),
+        ("box", "boxes"),
+        ("batch", "batches"),
+        ("day", "days"),
+    ],
+)
+def test_nouns_of_headings_have_their_plurals(noun: str, several: str) -> None:
+    assert (counted(1, noun), counted(2, noun)) == (f"1 {noun}", f"2 {several}")

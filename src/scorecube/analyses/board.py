@@ -23,7 +23,7 @@ from scorecube.collection.many_collections import OTHER_RANGES
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import standardise as standardised
 from scorecube.collection.teams import listed
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, option, plural
 from scorecube.statistics.intervals import FEW, mean_limits
 from scorecube.statistics.rank_sets import with_equals
 
@@ -117,7 +117,7 @@ def small_notes(table: Table) -> list[str]:
     fate = "means over collections have no limits" if single else "limits are wide"
     others = [part.name for part in table.strata if part not in small]
     without = option("collections", others)
-    topics = f"fewer than {FEW} {table.topic}s of {sizes}"
+    topics = f"fewer than {FEW} {plural(table.topic)} of {sizes}"
     return [f"{topics}: {fate}; {without} leaves {'it' if len(small) == 1 else 'them'} out"]
 
 

@@ -15,6 +15,7 @@ from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import Table
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.teams import listed
+from scorecube.errors import plural
 from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits
 from scorecube.statistics.rank_sets import (
     competition_ranks,
@@ -58,7 +59,7 @@ def few_notes(table: Table) -> list[str]:
         fate = "their limits have two more, at the ends of the range, for what was not seen"
         if table.ranges[cell] is None:
             fate = f"they have no limits, as no range is known: state it, as {metric}=0,1"
-        notes.append(f"{metric}: few {topic}s differ of {runs}: {fate}")
+        notes.append(f"{metric}: few {plural(topic)} differ of {runs}: {fate}")
     return notes
 
 

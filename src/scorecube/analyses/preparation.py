@@ -30,7 +30,7 @@ from scorecube.collection.selection import (
     which_lack_most,
 )
 from scorecube.collection.teams import listed
-from scorecube.errors import BadPlan, counted
+from scorecube.errors import BadPlan, counted, plural
 from scorecube.statistics.grid import check_differences, check_range
 
 
@@ -99,8 +99,8 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
     run, topic, _, repetition = (names.word(cube.attrs, name) for name in names.USUAL_WORDS)
     run = "system" if run == names.RUN else run
     notes.append(
-        f"Scores are means over {of} {repetition}s of a {run} on each {topic}; limits are over "
-        f"{topic}s."
+        f"Scores are means over {of} {plural(repetition)} of a {run} on each {topic}; limits are "
+        f"over {plural(topic)}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     return xr.Dataset({names.SCORE: joined}, others, cube.attrs)

@@ -16,6 +16,7 @@ from scorecube import names
 from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
 from scorecube.collection import schema
 from scorecube.collection.schema import label_array
+from scorecube.errors import plural
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
@@ -78,7 +79,7 @@ class Table:
         if single:
             where = f" of {', '.join(single)}" if len(self.strata) > 1 else ""
             return f"a single {self.topic}{where}"
-        return f"too few {self.topic}s differ"
+        return f"too few {plural(self.topic)} differ"
 
     @property
     def n_topics(self) -> int:

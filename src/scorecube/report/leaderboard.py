@@ -12,7 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import counted
+from scorecube.errors import counted, plural
 from scorecube.report.readable import Marked, limited, number_range, with_labels, with_limits
 from scorecube.report.tables import Table, crossed
 from scorecube.report.views import LEADERBOARD, Answer, View
@@ -94,7 +94,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         first = rows[:1].to_dict("records")[0]
         could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
         run = names.word(attrs, names.RUN)
-        best = f"{could} of {len(rows)} {run}s" if could > 1 else f"no other {run}"
+        best = f"{could} of {len(rows)} {plural(run)}" if could > 1 else f"no other {run}"
         _, of_leader = limited(first["mean"], first["leader_low"], first["leader_high"])
         clause = ""
         if of_leader:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import BadName, BadStudy, counted, visible
+from scorecube.errors import BadName, BadStudy, counted, plural, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
@@ -241,7 +241,7 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
-    environment.filters |= {"counted": counted, "brief": brief, "dashed": parts.dashed}
+    environment.filters |= {of.__name__: of for of in (counted, plural, brief, parts.dashed)}
     environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN}
     text = environment.get_template("page.html").render(
         name=title,

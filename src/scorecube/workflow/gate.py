@@ -15,6 +15,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.errors import BadName, BadPlan, nearest, option
 from scorecube.report.comparison import NOT_JUDGED
+from scorecube.report.readable import limited
 from scorecube.statistics.paired_tests import holm
 from scorecube.workflow.comparison import Asked, Cell, Compared, Missing, Row, compared
 
@@ -301,7 +302,7 @@ def judge(row: Row, margin: float, p_holm: float, n_judged: int) -> Judged:
     if row.reason:
         return Judged(NO_VERDICT, row.reason)
     least, most = row.toward_better
-    limits = f"({least:+.3g} to {most:+.3g})"
+    limits = f"({limited(least, least, most, '+.3f')[1]})"
     if least > -margin:
         return Judged(PASS, f"worse {limits}, by less than the margin" if most < 0 else "")
     if most < -margin and p_holm < ERROR:

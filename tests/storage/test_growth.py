@@ -15,7 +15,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.collection.growth import OtherCollection, merge_rankings
-from scorecube.errors import BadInput, BadStudy
+from scorecube.errors import BadInput, BadStudy, ScorecubeError
 from scorecube.storage import open_study
 from scorecube.testing import simulate_rankings
 from tests.conftest import REPO, Cli, Files
@@ -250,6 +250,7 @@ def test_rankings_of_other_depths_are_joined() -> None:
         merge_rankings(whole, whole.assign(level_at_rank=whole.level_at_rank * 0), "x")
 
 
+@pytest.mark.slow
 def test_a_killed_addition_adds_all_or_nothing(tmp_path: Path) -> None:
     def fresh(name: str) -> Path:
         open_study(tmp_path / name, mode="a").add("a", cube=scores(MODELS[:4]))
@@ -289,3 +290,59 @@ def test_eight_processes_add_a_model_each(place: str) -> None:
     open_study(f"{place}-one", mode="a").add("a", cube=scores(MODELS))
     assert digests(place) == digests(f"{place}-one")
     assert is_whole(place)
+
+
+def of_range(
+    model: str, values: list[float], ends: tuple[float, float] | None = None
+) -> xr.Dataset:
+    """Return scores of one model and a metric that no name bounds."""
+    frame = pd.DataFrame({"model": model, "item": TOPICS[: len(values)], "mine": values})
+    made: xr.Dataset = sc.cube_from_scores(frame, ranges={"mine": ends} if ends else None)
+    return made
+
+
+ITEMS, GRADED = [0.0, 1.0, 1.0] * 4, [0.0, 0.5, 1.0] * 4
+NONE = (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        ((ITEMS, None), (ITEMS, None), (0, 1)),
+        ((ITEMS, None), (GRADED, None), NONE),
+        ((ITEMS, (0, 1)), (GRADED, None), NONE),  # what scores show anyway is not told apart
+        ((GRADED, (0, 2)), (GRADED, None), (0, 2)),
+        ((GRADED, (0, 2)), (ITEMS, None), (0, 2)),
+        ((GRADED, (0, 1)), (ITEMS, None), (0, 1)),
+        ((GRADED, (0, 1)), (ITEMS, (0, 1)), (0, 1)),
+        ((GRADED, (0, 1)), (GRADED, (0, 2)), None),
+        ((GRADED, (0, 1)), ([3.0] * 12, None), None),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_range_is_of_all_scores_in_any_order(
+    tmp_path: Path, first: Any, second: Any, ends: Any, turned: bool
+) -> None:
+    """One that was declared stays; else it is what all scores show; a change outdates results and is said."""
+    study, said = open_study(tmp_path / "study", mode="a"), list[str]()
+    sides = [of_range("b", *first), of_range("c", *second)][:: -1 if turned else 1]
+    study.add("a", cube=sides[0])
+    before = study["a"].head.cube
+    if ends is None:
+        with pytest.raises(ScorecubeError, match="range"):
+            study.add("a", cube=sides[1])
+        assert study["a"].head.cube == before
+        return
+    study.add("a", cube=sides[1], notify=said.append)
+    (low,), (high,) = study["a"].cube["score_low"].values, study["a"].cube["score_high"].values
+    assert (low, high) == ends
+    was = (sides[0]["score_low"].item(), sides[0]["score_high"].item())
+    assert len(said) == (was != ends)
+
+
+def test_a_range_that_is_stated_later_outdates_results(tmp_path: Path) -> None:
+    study = open_study(tmp_path / "study", mode="a")
+    study.add("a", cube=of_range("b", GRADED))
+    before = study["a"].head.cube
+    study.add("a", cube=of_range("b", GRADED, (0, 1)))
+    assert before not in study["a"].head.contains

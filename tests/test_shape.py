@@ -43,9 +43,9 @@ class Sums(NamedTuple):
 NOW = Shape(parallel=22.8, nested=5.2, untyped=13.6, conditionals=4, longest_signature=11)
 """What the source has today, rounded up: lower a figure where a commit has lowered it."""
 GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature=8)
-MOST = Sums(lines=30_350, statements=17_750)
+MOST = Sums(lines=30_420, statements=17_780)
 """The whole of `src`, which is to come down to 30,000 and 17,500 when a method is a room: collections
-that grow took 350 lines more than there were."""
+that grow took 350 lines, and tables that were misread the rest."""
 MOST_TESTS, MOST_WORDS = 25_900, 25_000
 """Lines of all Python files of the tests, which are to come down to 25,000 when methods bring their own;
 words of all Markdown files."""

@@ -62,6 +62,8 @@ ROLES = {
         "runs: column model (1); topics: column item (1); metrics: acc; not read: latency_ms, total_tokens, turn, n_docs, acc_std, acc_ci_low, price"),
     "syst\u00e8me,requ\u00eate,AP": "runs: column syst\u00e8me (1); topics: column requ\u00eate (1); metrics: AP",
     "user_id,nDCG@10,HR@10": "runs: the file (1); topics: column user_id (1); metrics: nDCG@10, HR@10",
+    "model,item,RecipRank,#Params (B),Hub likes": (
+        "runs: column model (1); topics: column item (1); metrics: RecipRank; not read: #Params (B), Hub likes"),
     "topic,bm25,dense": "runs: columns bm25, dense (2); topics: column topic (1); metrics: s",
 }  # fmt: skip
 
@@ -80,7 +82,7 @@ TWO_WAYS = {
     "model,Banking77,STSB\na,82.14,85.52\nb,85.07,86.42\n": ["--layout matrix", "means have no topics, and are not read"],
     ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": ["--topic-column ''", "--run-column '' --layout matrix", "means have no topics, and are not read"],
     "algorithm,dataset,split,auc\na,iris,1,.9\nb,iris,1,.8\n": ["--topic-column dataset", "--topic-column split", "--topic-column dataset,split"],
-    "model,q1,q2\na,.51,.32\nb,.43,.39\n": [], "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": [], "model,paris,rome\na,1,0\nb,0,1\n": [], ",301,302\na,.51,.32\nb,.43,.39\n": [], ",a,b\n301,.51,.32\n302,.43,.39\n": [],
+    "model,q1,q2\na,.51,.32\nb,.43,.39\n": [], "model,q1,q2\na,.51,.32\nb,.43,.39\nAverage across q1..q2,.5,.4\n": [], "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": [], "model,paris,rome\na,1,0\nb,0,1\n": [], ",301,302\na,.51,.32\nb,.43,.39\n": [], ",a,b\n301,.51,.32\n302,.43,.39\n": [],
 }  # fmt: skip
 
 

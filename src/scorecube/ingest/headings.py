@@ -22,7 +22,7 @@ SYSTEMS = _words(
 )
 """Headings of runs that are those of systems if there is a column of runs, too."""
 RUNS = SYSTEMS | {"run", "runid", "runtag", "runname"}
-LATER_RUNS = _words("submission submissionid variant pipeline bot configuration config")
+LATER_RUNS = _words("submission submissionid variant pipeline bot configuration config framework")
 """Headings of runs if there is no other."""
 NAME = "name"
 """Heading of the run of PyTerrier's ``Experiment(perquery=True)``, if there is no other."""
@@ -104,18 +104,20 @@ CONTENTS = _words(
 )
 OF_SYSTEMS = _words(
     "average avg mean price rank ranking params parameters licence license size organization "
-    "organisation"
+    "organisation likes downloads stars hub providers"
 )
 STATED = OF_SYSTEMS - {"average", "avg", "mean"}
 """Those that are facts behind another word, too."""
+SIZES = _words("params parameters hub")
+"""First words of facts of a system, before their unit."""
 OF_SYSTEM = "fact of a system"
 """Headings of facts, by their kind; see `fact`."""
 MEASURES = _words(
     "score scores accuracy acc precision recall f1 fscore rate winrate win auc auroc map mrr ndcg "
     "mae mse rmse wer cer bleu rouge meteor chrf comet bertscore em match correct correctness "
-    "resolved success passed pass perplexity ppl loss error reward rating ratings elo reciprocal "
-    "grade quality faithfulness relevancy relevance groundedness similarity helpfulness hit hits "
-    "coverage agreement utility loglikelihood preference verdict result outcome"
+    "resolved success passed pass perplexity ppl loss error reward rating ratings elo recip "
+    "reciprocal grade quality faithfulness relevancy relevance groundedness similarity helpfulness "
+    "hit hits coverage agreement utility loglikelihood preference verdict result outcome"
 )
 """Words of headings of measures that are not known by name; see `is_like_measure`."""
 NAMED_BY_ID = RUNS.union(*ROLES.values(), *LATER_TOPICS, ["event", "trace"])
@@ -131,6 +133,8 @@ AGGREGATES = re.compile(
     r"std\.?[-_ ]?dev|stdev"
 )
 """Labels of rows and columns of means and the like, in lower case."""
+MEAN_RUNS = re.compile(r"(avg\.?|average|mean|std|std\.?[-_ ]?dev|stdev)( (across|of|over) .+)?")
+"""Those of runs: others, such as all or sum, may be the names of systems."""
 
 
 Parts = tuple[str, ...]
@@ -213,7 +217,9 @@ FACTS: dict[str, Callable[[str, Parts], bool]] = {
     "count": _is_count,
     "setting": _is_setting,
     "content": _ends_in(CONTENTS),
-    OF_SYSTEM: lambda _, parts: parts[-1] in (OF_SYSTEMS if len(parts) == 1 else STATED),
+    OF_SYSTEM: lambda _, parts: (
+        parts[-1] in (OF_SYSTEMS if len(parts) == 1 else STATED) or parts[0] in SIZES
+    ),
 }
 """Kind of a fact -> whether a heading, and its words, are of it; the first one holds."""
 
@@ -235,6 +241,7 @@ def are_ids(names: Sequence[str]) -> bool:
     return len(names) > 1 and is_alike and not words & RUNS
 
 
-def is_aggregate(name: str) -> bool:
+def is_aggregate(name: str, role: str = "topic") -> bool:
     """Return whether a heading or label is that of a mean of others, or the like."""
-    return AGGREGATES.fullmatch(name.strip().lower()) is not None
+    pattern = MEAN_RUNS if role == "run" else AGGREGATES
+    return pattern.fullmatch(name.strip().lower()) is not None

@@ -128,7 +128,7 @@ def cubes_of(
     joined = _joined(parts, no_score)
     refuse_codes(joined["metric"], joined[SCORE].to_numpy(), [*ranges])
     if means := _means_in(parts):
-        warn(f"left out, as means and the like: topic {listed(means)}")
+        warn(f"left out, as means and the like: {listed(means)}")
     refuse_unknown(ranges, joined["metric"].unique(), "ranges")
     percent = frozenset[str]().union(*(part.percent for part in parts))
     for collection, frame in joined.groupby("collection", sort=False, observed=True):
@@ -208,18 +208,27 @@ def _tidied(part: Part, no_score: Sequence[str]) -> pd.DataFrame:
         metric = columns["metric"][wrong[0]]
         text = f"score {cell!r} of {metric} is not a finite number from -1e12 to 1e12"
         raise _problem(part, wrong[0], text)
-    topics = columns["topic"]
-    means = [topic for topic in topics.categories if is_aggregate(topic)]
+    means = columns["topic"].isin(_aggregates(columns["topic"], names.TOPIC))
+    means |= columns["run"].isin(_aggregates(columns["run"], names.RUN))
     tidy = pd.DataFrame(columns, frame.index)
-    return tidy[~topics.isin(means)] if means else tidy
+    return tidy[~means] if means.any() else tidy
+
+
+def _aggregates(labels: pd.Categorical, role: str) -> list[str]:
+    """Return the labels of topics, or of runs among others, that stand for several."""
+    found = [label for label in labels.categories if is_aggregate(label, role)]
+    is_whole = role == names.RUN and len(found) == len(labels.categories)
+    return [] if is_whole else found
 
 
 def _means_in(parts: Sequence[Part]) -> list[str]:
-    """Return the labels of topics that are left out, as they stand for several."""
+    """Return the topics and runs that are left out, as they stand for several."""
     found: dict[str, None] = {}
     for part in parts:
-        labels = labels_of(part.frame["topic"]).categories
-        found |= dict.fromkeys(filter(is_aggregate, labels))
+        for role in (names.TOPIC, names.RUN):
+            if role in part.frame:
+                means = _aggregates(labels_of(part.frame[role]), role)
+                found |= dict.fromkeys(f"{role} {label}" for label in means)
     return list(found)
 
 

@@ -74,10 +74,9 @@ def test_topics_of_one_run_are_told_by_their_ids(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a": 1\n{"a": 2}', '{"a": 1}\n{"a": 2', '{"a": 1},{"a": 2}\n', '{"a":[1\n2]},{"b":1}', '{"a": 1}\n[2]\n{"a": nul}'],
+    ['{"a": 1\n{"a": 2}', '{"a": 1}\n{"a": 2', '{"a": 1},{"a": 2}\n', '{"a":[1\n2]},{"b":1}', '{"a": 1}\n[2]\n{"a": nul}', '{"a": 1, "b": {"c": 1, "c": 2}}', '{"a": 1}\n{"a": 1, "a": 1}'],
 )  # fmt: skip
 def test_lines_that_are_no_json_are_refused_by_line(text: str) -> None:
-    # Lines are parsed together, and one by one where that fails.
     with pytest.raises(BadInput, match=r"x:\d+: not JSON"):
         parse_json(text, "x")
 

@@ -8,7 +8,9 @@ are a column `KEY`; a name may begin with the place of the list: ``results.resul
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorecube.errors import BadInput, kind_of, option
@@ -22,8 +24,6 @@ KEY = "key"
 """Column of the ids of objects that are rows by id."""
 DEEPEST = 4
 """Levels of objects in which rows are looked for, and of names of columns."""
-AT_ONCE = 10_000
-"""Lines that are parsed together."""
 Record = tuple[int, dict[str, Any]]
 """An object, and its line or number."""
 
@@ -39,38 +39,31 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
     """Return the objects of JSON lines with their lines, those of a list, or the only one."""
     lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
-        is_lines = isinstance(json.loads(lines[0][1]), dict)
+        is_lines = isinstance(DECODE(lines[0][1]), dict)
     except (ValueError, RecursionError):
         is_lines = False
     if not is_lines:
         whole = _loaded(text, 1, path)
         return list(enumerate(whole, 1)) if isinstance(whole, list) else [(1, whole)]
-    records: list[tuple[int, Any]] = []
-    for start in range(0, len(lines), AT_ONCE):
-        records += _loaded_together(lines[start : start + AT_ONCE], path)
-    return records
-
-
-def _loaded_together(
-    lines: Sequence[tuple[int, str]], path: PathLike | None
-) -> list[tuple[int, Any]]:
-    """Return the values of some lines, which share their names of fields."""
-    numbers = [number for number, _ in lines]
-    texts = [line.strip() for _, line in lines]
-    if all(text[0] == "{" and text[-1] == "}" for text in texts):
-        try:
-            values = json.loads(f"[{','.join(texts)}]")
-        except (ValueError, RecursionError):
-            values = []
-        if len(values) == len(texts):
-            return list(zip(numbers, values, strict=True))
     return [(number, _loaded(line, number, path)) for number, line in lines]
+
+
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, whose names many share (ValueError for a name that comes again)."""
+    found = {intern(name): value for name, value in fields}
+    if len(found) < len(fields):
+        repeated, _ = Counter(name for name, _ in fields).most_common(1)[0]
+        raise ValueError(f"the name {repeated!r} comes twice in an object")
+    return found
+
+
+DECODE = json.JSONDecoder(object_pairs_hook=_object).decode
 
 
 def _loaded(part: str, number: int, path: PathLike | None) -> Any:
     """Return the value of a text (BadInput for one that is no JSON)."""
     try:
-        return json.loads(part)
+        return DECODE(part)
     except (ValueError, RecursionError) as error:
         end = "" if part.rstrip().endswith(("]", "}")) else "; it may be cut off"
         line = number + getattr(error, "lineno", 1) - 1

@@ -170,11 +170,12 @@ class Format:
 
 
 class Summary(NamedTuple):
-    """A file of a tool that has no scores of single topics, and what to import instead."""
+    """A file of a tool that has no scores of single topics, why, and what to do instead."""
 
     about: str
     way: str
     detect: Detect
+    why: str
 
 
 DECLARED: dict[str, Format] = {}
@@ -183,9 +184,9 @@ SUMMARIES: list[Summary] = []
 """Files beside those of scores: left out of folders with a note, refused alone."""
 
 
-def summary(about: str, way: str, detect: Detect) -> None:
+def summary(about: str, way: str, detect: Detect, why: str = "means have no topics") -> None:
     """Declare files that a tool writes beside its scores; see `Summary`."""
-    SUMMARIES.append(Summary(about, way, detect))
+    SUMMARIES.append(Summary(about, way, detect, why))
 
 
 def reader(

@@ -63,7 +63,7 @@ def read_collections(
     parts = [part for _, part in sorted(found.items())]
     for kind, files in beside.items():
         if not parts:
-            raise BadInput(f"{kind.about}: means have no topics; {kind.way}", files[0])
+            raise BadInput(f"{kind.about}: {kind.why}; {kind.way}", files[0])
         names = listed([Path(file).name for file in files])
         parts[0] = parts[0]._replace(notes=[*parts[0].notes, f"not read: {names} ({kind.about})"])
     if not parts:
@@ -99,13 +99,9 @@ def _part_of(found: Format, file: File, read: Any) -> Part | None:
     if lacking := [role for role in ("run", "topic", SCORE) if role not in frame]:
         raise BadInput(f"the layout {found.name} returns no column {lacking[0]!r}", file.path)
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))
-    is_tool = not isinstance(read, pd.DataFrame)
-    part = (
-        only_measures(frame, file.asked.metric, str, file.path)
-        if is_tool
-        else Part(frame, file.path)
-    )
-    return part._replace(notes=file.notes)
+    if isinstance(read, pd.DataFrame):
+        return Part(frame, file.path, file.notes)
+    return only_measures(frame, file.asked.metric, str, file.path)._replace(notes=file.notes)
 
 
 def _format_of(file: File, layout: str) -> Format:

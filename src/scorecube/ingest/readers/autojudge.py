@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, option
 from scorecube.ingest.files import name_in
-from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.formats import File, Row, reader, summary
 
 ALL = "all"
 FIELDS = ("run_id", "measure", "topic_id", "value")
 LINE = re.compile(r"[^\s,]+\s+(?!-?\d+\.\d+\s)\S+\s+(?!-?\d+\.\d+\s)\S+\s+(\S+)")
 """Run, two labels, and score; a decimal in third place is a mean, beside its deviation."""
+JUDGED = re.compile(r"\S+\s+Q?0\s+(\S+)\s+-?\d+")
 SECOND = re.compile(r"^[ \t]*\S+[ \t]+(\S+)", re.MULTILINE)
 THIRD = re.compile(r"^[ \t]*\S+[ \t]+\S+[ \t]+(\S+)", re.MULTILINE)
 
@@ -47,6 +48,24 @@ def is_autojudge(file: File) -> bool:
 def is_by_topic(file: File) -> bool:
     """Return whether a file has run, topic, measure and value."""
     return _is_of_lines(file) and _may_be_topics(file, SECOND)
+
+
+def _is_judged(file: File) -> bool:
+    """Return whether lines are topic, iteration, document and level rather than scores."""
+    from scorecube.ingest.headings import is_like_measure
+
+    names = [found[1] for line in file.lines if (found := JUDGED.fullmatch(line.strip()))]
+    n_measures = sum(map(is_like_measure, names))
+    return len(names) == len(file.lines) and 2 * n_measures < len(names)
+
+
+summary(
+    "judgements: topic, iteration, document, level",
+    "scorecube evaluate scores runs with them (if they are run, topic, measure and value: "
+    f"{option('layout', 'autojudge_topics')})",
+    _is_judged,
+    "no scores of runs",
+)
 
 
 @reader(

@@ -138,7 +138,7 @@ def test_wrong_usage_exits_with_2(refused: Refused, words: str, named: str) -> N
     refused(words, named, status=2)
 
 
-def test_other_runs_or_judgements_for_an_existing_collection(
+def test_other_documents_or_judgements_for_an_existing_collection(
     refused: Refused, places: dict[str, str]
 ) -> None:
     path = Path(places["QRELS"])
@@ -146,7 +146,8 @@ def test_other_runs_or_judgements_for_an_existing_collection(
     path.write_text(before.replace(" 3\n", " 2\n", 5))
     assert "level_of_document" in refused(SAME + "--metrics P@10", "collection 'small'")
     path.write_text(before)
-    (Path(places["RUNS"]) / "run5.txt").unlink()
+    run = Path(places["RUNS"]) / "run5.txt"
+    run.write_text("".join(run.read_text().splitlines(keepends=True)[1:]))
     assert "--replace" in refused(SAME, "collection 'small'")
 
 

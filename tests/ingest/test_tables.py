@@ -96,6 +96,22 @@ def test_matrices_that_may_be_boards_are_refused_with_the_ways(tmp_path: Path, t
     assert [way for way in ways if f"{way};" not in message] == []
 
 
+WRONG_HEADERS = {
+    # Table -> what its refusal says; the first line of the last ones is a header.
+    "301\tmap\t0.27\n302\tmap\t0.5\n301\tndcg\t0.1\n302\tndcg\t0.2\n": "a score, 0.27:",
+    "Resamples:,0,1,2\nECG,.1,.2,.3\nBird,.5,.6,.25\n": "repetitions", "fold,1,2\nECG,.1,.2\nBird,.5,.6\n": "repetitions",
+    "model,0.1,0.5\na,1,0\nb,0,1\n": "", ",0.1,0.5\na,1,0\nb,0,1\n": "", "run,401,402\na,.1,.2\nb,.5,.6\n": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG_HEADERS)
+def test_a_first_line_of_scores_or_repetitions_is_refused(tmp_path: Path, text: str) -> None:
+    path, words = written(tmp_path / "s.csv", text), WRONG_HEADERS[text]
+    if words:
+        assert words in refused([path]).message()
+    import_scores([path], layout="matrix" if words else "auto")
+
+
 AMBIGUOUS = {
     "model,model_id,item,acc": ("run", "model"),
     "run,model,system,item,acc": ("run", "run"),

@@ -12,6 +12,7 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import cells, headings
+from scorecube.ingest.cells import is_score
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.headings import (
     COUNTERS,
@@ -32,6 +33,9 @@ FILE = "file"
 """Chosen for the run: a run is called as its file."""
 CHOSEN = ("run", "topic", "collection", "seed", "topic_group", "score")
 """Roles whose columns an option names: ``run_column``, ..., ``group_column``."""
+NAMED = frozenset[str]().union(COUNTERS, LATER_RUNS, [NAME], *ROLES.values(), *LATER_TOPICS)
+"""Headings by which a first line is a header for sure."""
+REPETITIONS = ROLES["seed"] | {"fold", "resample", "iteration"}
 Roles = Mapping[str, tuple[str, ...]]
 """Role -> its columns."""
 
@@ -174,6 +178,32 @@ class Columns:
     def is_unique(self, names: Sequence[str]) -> bool:
         """Return whether no two rows of a table have the same cells in these columns."""
         return not any(table.frame.duplicated([*names]).any() for table in self.tables)
+
+
+def refuse_header(columns: Columns) -> None:
+    """Refuse a first line of scores, and one of repetitions, as the header (BadInput)."""
+    if all(map(is_score, columns.named)) and "" not in columns.named:
+        raise columns.refusal(
+            "the first line has only numbers: a header with the names of the runs is missing (if "
+            f"there is none: {option('layout', 'numbers')}), or a first column topic"
+        )
+    is_chosen = any(names != (FILE,) for names in columns.chosen.values())
+    if columns.layout or is_chosen:
+        return
+    way = "{'METRIC': frame}" if columns.path is None else option("layout", "matrix")
+    first, *others = columns.all
+    scores = [one.name for one in others if "." in one.name and is_score(one.name)]
+    if first.word not in NAMED and any(columns.named[name].is_number for name in scores):
+        raise columns.refusal(
+            f"the first line has a score, {scores[0]}: a header with the names of the columns is "
+            f"missing (if columns are so called: {way})"
+        )
+    is_repeated = first.word.strip(":.").removesuffix("s") in REPETITIONS
+    if is_repeated and first.is_text and all(one.name.isdigit() for one in others):
+        raise columns.refusal(
+            f"columns are repetitions of one run ({first.name} {others[0].name}, ...), not runs: "
+            f"write a row for each score, of run, topic, seed and score (if they are runs: {way})"
+        )
 
 
 def option_of(role: str) -> str:

@@ -32,13 +32,13 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest import cells
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest.cells import is_score
 from scorecube.ingest.columns import (
     FILE,
     Column,
     Columns,
     Roles,
     choice,
+    refuse_header,
     roles_of,
     taken_by,
     with_collections_as_topics,
@@ -111,12 +111,8 @@ def readings_of(columns: Columns) -> list[Reading]:
 
 
 def _refuse_cells(columns: Columns) -> None:
-    """Refuse a header of numbers, and scores that are means or can be read in two ways."""
-    if all(map(is_score, columns.named)) and "" not in columns.named:
-        raise columns.refusal(
-            "the first line has only numbers: a header with the names of the runs is missing (if "
-            f"there is none: {option('layout', 'numbers')}), or a first column topic"
-        )
+    """Refuse a line of scores as header, and scores that are means or can be read in two ways."""
+    refuse_header(columns)
     for column in columns.all:
         how = column.numbers.how
         is_mean = how.startswith(cells.MEANS) and column.fact in ("", "deviation")

@@ -130,6 +130,7 @@ REFUSED = [
     ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json:1: preference 7"),
     ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "battles"),
     ("j.txt", "r leaf COVERED 0.5\nr bee COVERED 0.5\n", "layout='autojudge' or layout='autojudge_topics'"),
+    ("a.txt", "bm25 301 0.27\ndense 301 0.5\n", "layout='run_topic' or layout='trec_eval'"),
     *(("q.qrels", text, "judgements: topic, iteration, document, level: no scores of runs; scorecube evaluate") for text in ("t1 0 x1 1\nt1 0 y1 0\nt2 0 x1 1\n", "1 Q0 x1 1\n")),
 ]  # fmt: skip
 

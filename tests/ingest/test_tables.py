@@ -112,6 +112,14 @@ def test_a_first_line_of_scores_or_repetitions_is_refused(tmp_path: Path, text: 
     import_scores([path], layout="matrix" if words else "auto")
 
 
+def test_lines_of_run_topic_and_score(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", "bm25 301 .25\nbm25 302 .5\nbm25 all .375\ndense 301 1\n")
+    cube = import_scores([path], layout="run_topic", metric="AP")
+    assert cube["run"].values.tolist() == ["bm25", "dense"]
+    np.testing.assert_array_equal(cube["score"].values[0, 0], [[0.25, 0.5], [1, math.nan]])
+    assert refused([written(path, "bm25 301 .25\nbm25 301 .5\n")], layout="run_topic").line == 2
+
+
 AMBIGUOUS = {
     "model,model_id,item,acc": ("run", "model"),
     "run,model,system,item,acc": ("run", "run"),

@@ -54,16 +54,21 @@ class Lines(NamedTuple):
         texts = pd.Series(lines, range(1, len(lines) + 1), dtype=object).str.strip()
         return texts[~texts.str.fullmatch(self.comment)].str.extract(f"^(?:{self.line})$")
 
-    def scores(self, file: File) -> Part:
-        """Return the scores of a file; lines of all topics are left out."""
-        from scorecube.ingest.scores import only_measures
-
+    def checked(self, file: File) -> pd.DataFrame:
+        """Return metric, topic and score of each line of a file (BadInput for another line)."""
         lines = file.text.split("\n")
         rows = self.rows(lines)
         bad = rows.index[rows["score"].isna()]
         if len(bad):
             text = f"{lines[bad[0] - 1].strip()[:60]!r} is not a line of metric, topic and score"
             raise BadInput(text, file.path, bad[0])
+        return rows
+
+    def scores(self, file: File) -> Part:
+        """Return the scores of a file; lines of all topics are left out."""
+        from scorecube.ingest.scores import only_measures
+
+        rows = self.checked(file)
         named = rows["score"][rows["metric"] == RUNID].tolist()
         run = named[-1] if named else name_in(file.path, ENDINGS)
         rows = rows[rows["topic"].notna() & (rows["topic"] != ALL)]
@@ -102,7 +107,22 @@ def _is_trec_eval(file: File) -> bool:
     return TREC_EVAL.fit(file) and not _is_ir_measures(file)
 
 
-@reader("trec_eval", "output of trec_eval -q, one file a run", _is_trec_eval)
+def _has_no_measure(file: File) -> bool:
+    """Return whether the first word of no line is a measure: lines may begin with their run."""
+    from scorecube.ingest.headings import is_like_measure
+
+    words = {line.split()[0].removeprefix("Z") for line in file.lines}  # Zmap: z-scores of map
+    return _is_trec_eval(file) and not any(map(is_like_measure, words))
+
+
+@reader("run_topic", "lines of run, topic and score", _has_no_measure)
+def read_run_topic(file: File) -> pd.DataFrame:
+    """Return the scores of runs; lines of all topics are left out."""
+    rows = TREC_EVAL.checked(file).rename(columns={"metric": "run"})
+    return rows[rows["topic"] != ALL]
+
+
+@reader("trec_eval", "output of trec_eval -q, one file a run (metric, topic, score)", _is_trec_eval)
 def read_trec_eval(file: File) -> Part:
     """Return the scores of a run, which runid names, or the file."""
     return TREC_EVAL.scores(file)

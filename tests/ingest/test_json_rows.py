@@ -40,6 +40,14 @@ def test_names_with_dots_reach_every_form(tmp_path: Path, form: str) -> None:
     assert any("provider.id" in line or "model" in line for line in said)
 
 
+def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> None:
+    rows = [{"task_id": "a", "is_resolved": True}, {"task_id": "b", "is_resolved": False}]
+    means = {"n_resolved": 1, "mean": {"accuracy": 0.5, "f1": "0.5"}, "seed": 7, "model": "m"}
+    found, said = read(put(tmp_path / "r.json", {**means, "results": rows}))
+    assert found == {"is_resolved m a": 1.0, "is_resolved m b": 0.0}
+    assert "not read: n_resolved, mean.accuracy, mean.f1, outside of the rows" in said
+
+
 REFUSED = [
     ({"one": [ROW], "two": [ROW]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
     ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column of scores 'scores.1.value'"),

@@ -35,11 +35,6 @@ class TextTable(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def table_of_text(text: str, path: PathLike | None, *, has_header: bool = True) -> pd.DataFrame:
-    """Return the table of a text with cells between commas, tabs or semicolons."""
-    return read_delimited(text, path, has_header=has_header).frame
-
-
 def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> TextTable:
     """Return the table of a text, with notes on what stands before its header.
 

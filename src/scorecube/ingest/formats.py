@@ -123,8 +123,7 @@ class File:
         if self.is_json:
             wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
-            frame = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
-            return Table(frame, path=self.path)
+            return json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
         return Table(*delimited.read_delimited(self.text, self.path), self.path)
 
     @property

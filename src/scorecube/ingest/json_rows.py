@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scorecube.errors import BadInput, kind_of, option
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from scorecube.files import PathLike
+    from scorecube.ingest.columns import Table
 
 KEY = "key"
 """Column of the ids of objects that are rows by id."""
@@ -139,15 +138,19 @@ def table_of_records(
     path: PathLike | None = None,
     *,
     is_whole: bool = False,
-) -> pd.DataFrame:
+) -> Table:
     """Return a table of objects: a column each field, nested ones by names with dots.
+
+    Labels outside of the rows are those of each row; numbers there are left out, and named.
 
     wanted: Names of columns that may lie in lists, or begin with the place of the rows.
     is_whole: Whether the only object is the whole file, and may hold the rows.
     """
     import pandas as pd
 
-    from scorecube.ingest.tables import kinds_in, table_of_frame
+    from scorecube.collection.teams import listed
+    from scorecube.ingest.columns import Table
+    from scorecube.ingest.tables import table_of_frame
 
     prefix = ""
     outside: dict[str, Any] = {}
@@ -161,21 +164,34 @@ def table_of_records(
         }
         records = list(enumerate(place.rows, 1))
         prefix = f"{place.name}."
-    lines = [line for line, _ in records]
     rows = [row for _, row in records]
     frame = pd.DataFrame(rows, dtype=object)
-    if any(dict in kinds_in(frame[name]) for name in frame):
+    if any(dict in set(map(type, frame[name])) for name in frame):
         frame = pd.DataFrame([dict(_fields(row)) for row in rows], dtype=object)
+    unread: list[str] = []
     for name, value in outside.items():
-        if name not in frame:
-            frame[name] = [value] * len(frame)
+        if name in wanted or _is_label(name, value):
+            frame[name] = frame.get(name, [value] * len(frame))
+        elif value is not None:
+            unread.append(name)
     for name in wanted:
         if name not in frame:
             own = name.removeprefix(prefix)
             cells = [at(record, own) for _, record in records]
             if any(cell is not None for cell in cells):
                 frame[name] = cells
-    return table_of_frame(frame, lines)
+    notes = [f"not read: {listed(unread)}, outside of the rows"] if unread else []
+    return Table(table_of_frame(frame, [line for line, _ in records]), tuple(notes), path)
+
+
+def _is_label(name: str, value: object) -> bool:
+    """Return whether a field outside of rows labels them: text, or the number of a run or seed."""
+    from scorecube.ingest.cells import is_score
+    from scorecube.ingest.headings import ROLES, header_word
+
+    word = header_word(name.rpartition(".")[2])
+    is_text = isinstance(value, str) and not is_score(value)
+    return is_text or any(word in words for words in ROLES.values())
 
 
 def _has_all(row: Mapping[str, Any], wanted: Collection[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -147,7 +147,8 @@ def scores_of_nested(
     columns = ["run", "topic", SCORE]
     columns.insert(holding[0], "metric")
     counts = measures.NO_MEASURES if holding[0] else None
-    return only_measures(_rows(rows, columns), metric, measures.from_trec_eval, path, counts)
+    frame = pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
+    return only_measures(frame, metric, measures.from_trec_eval, path, counts)
 
 
 def scores_of_file(file: File) -> Part:
@@ -181,14 +182,10 @@ def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     if not rows or any(len(row) != 4 for row in rows):
         text = "runs hold records of query_id, measure and value, as of ir_measures.iter_calc"
         raise BadInput(text, option="scores")
-    frame = _rows(rows, ["run", "topic", "metric", SCORE])
+    columns = ["run", "topic", "metric", SCORE]
+    frame = pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
     frame["metric"] = frame["metric"].map(str)
     return only_measures(frame, None, measures.from_ir_measures, None, measures.IR_COUNTS)
-
-
-def _rows(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
-    """Return rows, which are numbered from 1 on."""
-    return pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
 
 
 @overload

@@ -14,7 +14,7 @@ import pandas as pd
 
 from scorecube.errors import BadInput, kind_of
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import LINE, refuse_repeated, table_of_text
+from scorecube.ingest.delimited import LINE, read_delimited, refuse_repeated
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.headings import SCORES, header_word
 from scorecube.names import SCORE
@@ -54,11 +54,6 @@ def _text_of(cell: object) -> str:
         return kind_of(cell)
 
 
-def kinds_in(column: pd.Series[Any]) -> set[type]:
-    """Return the types of cells."""
-    return set(map(type, column.tolist()))
-
-
 def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose nested cells are text, which is no number and names its row."""
     changed = {}
@@ -66,7 +61,7 @@ def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
         column = frame.iloc[:, place]
         if column.dtype != object:
             continue
-        if any(issubclass(kind, NESTED) for kind in kinds_in(column)):
+        if any(issubclass(kind, NESTED) for kind in set(map(type, column))):
             cells = column.tolist()
             texts = [_text_of(cell) if isinstance(cell, NESTED) else cell for cell in cells]
             changed[name] = pd.Series(texts, frame.index, dtype=object)
@@ -86,7 +81,7 @@ def columns_of(
     path: PathLike, names: Sequence[str], optional: Sequence[str] = ()
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of columns of a CSV file, empty for optional ones it lacks."""
-    table = table_of_text(read_text(path), path)
+    table = read_delimited(read_text(path), path).frame
     found = ",".join(table.columns)[:200]
     table.columns = pd.Index(list(map(header_word, table.columns)))
     wanted = [header_word(name) for name in (*names, *optional)]

@@ -14,7 +14,7 @@ from scorecube.ingest import cells, headings
 from scorecube.ingest import measure_names as measures
 from scorecube.ingest.cells import is_score
 from scorecube.ingest.columns import FILE, Column, Columns, Table, taken_by
-from scorecube.ingest.delimited import table_of_text
+from scorecube.ingest.delimited import read_delimited
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.headings import ROLES, SCORES, header_word, is_aggregate
 from scorecube.ingest.reading import LONG, Reading
@@ -251,7 +251,7 @@ def without_header(text: str, path: PathLike) -> Table:
     The first column holds topics where it has other cells than scores, or different whole numbers
     beside scores with a fraction.
     """
-    frame = table_of_text(text, path, has_header=False)
+    frame = read_delimited(text, path, has_header=False).frame
     has_labels = _has_ids(frame)
     header = [*[""] * has_labels, *numbered("run", len(frame.columns) - has_labels)]
     frame.columns = pd.Index(header)

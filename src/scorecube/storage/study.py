@@ -142,12 +142,12 @@ class Study:
         """Write a collection, or further runs, metrics and gain settings of one that exists.
 
         Runs are added where the topics, and the judgements, are the same; they need all metrics and
-        gain settings that are there, and results of before are outdated.
+        gain settings that are there, and results of before are outdated. Cells that are given may be
+        replaced, or all where topics or judgements differ.
 
         cube: Scores; large ones that are made on use are made and written part by part.
         rankings: Levels in rank order of its runs, if known.
-        replace: True replaces all that is stored under the name; ``"cells"`` the scores that are
-            given, or all where topics or judgements differ. Results of other scores are outdated.
+        replace: True for all that is stored under the name, ``"cells"`` for what is given.
         grow: Whether runs may be added.
         facts: JSON values to note.
         notify: Called with lines on what is outdated or replaced as a whole; logged by default.

@@ -142,8 +142,8 @@ class Study:
         """Write a collection, or further runs, metrics and gain settings of one that exists.
 
         Runs are added where the topics, and the judgements, are the same; they need all metrics and
-        gain settings that are there, and results of before are outdated. Cells that are given may be
-        replaced, or all where topics or judgements differ.
+        gain settings that are there, and results of before are outdated. Cells that are given may
+        be replaced, or all where topics or judgements differ.
 
         cube: Scores; large ones that are made on use are made and written part by part.
         rankings: Levels in rank order of its runs, if known.

@@ -83,7 +83,7 @@ def changed_ranges(old: xr.Dataset, new: xr.Dataset) -> list[str]:
         if metric in known:
             was, now = range_of(old, place), range_of(new, known[metric])
             if was != now:
-                lines.append(f"the range of {metric} was {shown(was)}; by all scores: {shown(now)}")
+                lines.append(f"the range of {metric} was {shown(was)}; now: {shown(now)}")
     return lines
 
 

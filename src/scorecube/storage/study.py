@@ -175,11 +175,14 @@ class Study:
             lines.clear()
             base = Head(name, head.number, id=head.id) if replace is True else head
             try:
-                extends = self._lacking(base, given, written, replace=bool(replace), grow=grow)
+                extends = self._lacking(
+                    base, given, written, lines, replace=bool(replace), grow=grow
+                )
             except OtherCollection as error:
                 if replace != "cells":
                     raise
                 written.clear()
+                lines.clear()
                 lines.append(f"{name}: replaced as a whole: {str(error).partition('; use')[0]}")
                 base = Head(name, head.number, id=head.id)
                 written.update(given)
@@ -195,8 +198,6 @@ class Study:
 
         head = heads.commit(self.place, name, change)
         self._write_cleaned(head, written)
-        if before.cube and CUBE in written:
-            lines += self._changed_ranges(before, written[CUBE])
         if before.cube and before.cube not in head.contains:
             lines += self._outdated(head)
         for line in lines:
@@ -217,14 +218,17 @@ class Study:
         base: Head,
         given: Mapping[str, xr.Dataset],
         changed: dict[str, xr.Dataset],
+        lines: list[str],
         *,
         replace: bool,
         grow: bool,
     ) -> bool:
         """Note the groups that change when scores, and perhaps rankings, are added to a head.
 
+        lines: Gets one for each metric whose range changes.
         Returns extends: Whether all of its runs and scores stay as they are.
         """
+        from scorecube.collection.about_metrics import changed_ranges
         from scorecube.collection.growth import OtherCollection, merge_cubes, merge_rankings
 
         changed.clear()
@@ -234,6 +238,7 @@ class Study:
         what = f"{self.path}: collection {base.name!r}"
         there = self._read(base)
         merged = merge_cubes(there, given[CUBE], what, grow=grow, replace=replace)
+        lines += [f"{base.name}: {line}" for line in changed_ranges(there, merged)]
         extends = _extends(there, merged)
         if not merged.identical(there):
             changed[CUBE] = merged
@@ -250,11 +255,6 @@ class Study:
                 "evaluate to add runs to it"
             )
         return extends
-
-    def _changed_ranges(self, before: Head, cube: xr.Dataset) -> list[str]:
-        from scorecube.collection.about_metrics import changed_ranges
-
-        return [f"{before.name}: {line}" for line in changed_ranges(self._read(before), cube)]
 
     def _outdated(self, head: Head) -> list[str]:
         """Return a line on results that are not of the scores of a head, if there are any."""

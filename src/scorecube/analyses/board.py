@@ -54,8 +54,8 @@ class Board(Leaderboard):
     )
     standardise: Literal["none", "z", "std-AB", "rank"] = option_field(
         "none",
-        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5), or rank, "
-        "the share of other runs with a lower score; or none.",
+        "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5, cut at 0 and "
+        "1), or rank, the share of other runs with a lower score; or none.",
     )
 
     def table(self, cube: xr.Dataset) -> Table:

@@ -33,9 +33,8 @@ QRELS = "Judgements: a file, or the folder of NTCIREVAL's <topic>.rel files."
 NAME = "Name of the collection, if no column names it."
 STANDARD = (
     "z: standard scores by the reference runs on the topic; std-CDF: their normal distribution "
-    "function (Webber 2008); std-AB: 0.15 z + 0.5 (Sakai 2016)."
+    "function (Webber 2008); std-AB: 0.15 z + 0.5, cut at 0 and 1 (Sakai 2016)."
 )
-CLIP = "What std-AB cuts: z at -3 and 3, or the score at 0 and 1 (Sakai 2016)."
 PREFERENCES = "Table: topic, run_a, run_b, preferred (a run, or tie) and perhaps count."
 
 
@@ -200,7 +199,6 @@ def standardise(
     collection: Source = None,
     method: Annotated[Literal["std-AB", "std-CDF", "z"], flag("--method", STANDARD)] = "std-AB",
     reference_runs: Annotated[Text, flag("--reference-runs", "Known runs; all by default.")] = None,
-    clip: Annotated[Literal["z", "score"], flag("--clip", CLIP)] = "z",
     replace: options.Replace = False,
 ) -> None:
     """Add standardised scores as a collection: hard and easy topics have equal weight.
@@ -212,7 +210,7 @@ def standardise(
 
     opened = api.open_study(study, mode="a")
     source = source_of(opened, collection, name)
-    cube = standard(opened[source].cube, method, reference_runs=split(reference_runs), clip=clip)
+    cube = standard(opened[source].cube, method, reference_runs=split(reference_runs))
     opened.add(name, cube=cube, replace=replace)
     reference = counted(len(cube.attrs["reference_runs"]), "reference run")
     metrics = ", ".join(map(str, cube["metric"].values))

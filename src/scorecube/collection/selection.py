@@ -173,7 +173,6 @@ def standardise(
     method: Literal["std-AB", "std-CDF", "z"] = "std-AB",
     *,
     reference_runs: Sequence[str] | None = None,
-    clip: Literal["z", "score"] = "z",
 ) -> xr.Dataset:
     """Standardise scores per topic, so that hard and easy topics have equal weight.
 
@@ -184,11 +183,10 @@ def standardise(
     method
         ``z``: (x - mean) / sd of the reference runs on the topic, 0 where they are all equal.
         ``std-CDF``: the normal distribution function of z (Webber, Moffat and Zobel 2008).
-        ``std-AB``: 0.15 z + 0.5 (Sakai 2016, ICTIR), cut as `clip` says.
+        ``std-AB``: 0.15 z + 0.5, cut at 0 and 1 (Sakai 2016, ICTIR; Urbano, Lima and Hanjalic
+        2019, U-std).
     reference_runs
         The known runs, at least two; all runs of the cube by default.
-    clip
-        What std-AB cuts: ``z`` at -3 and 3, or the ``score`` at 0 and 1, as in Sakai 2016.
 
     Returns
     -------
@@ -207,8 +205,8 @@ def standardise(
     >>> standard.metric.values.tolist(), float(standard.score.mean().round(6))
     (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
     """
-    if method not in ("std-AB", "std-CDF", "z") or clip not in ("z", "score"):
-        raise BadName(f"no standardisation {method!r}, clip {clip!r}; known: std-AB, std-CDF, z")
+    if method not in ("std-AB", "std-CDF", "z"):
+        raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
     cube = as_cube(cube)
     reference = select(cube, runs=reference_runs)
     if reference.sizes[names.RUN] < 2:
@@ -218,7 +216,7 @@ def standardise(
     varies = spread > 0
     z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(varies)).where(varies, 0.0)
     if method == "std-AB":
-        z = (0.15 * (z.clip(-3.0, 3.0) if clip == "z" else z) + 0.5).clip(0.0, 1.0)
+        z = (0.15 * z + 0.5).clip(0.0, 1.0)
     elif method == "std-CDF":
         from scipy.special import ndtr
 

@@ -80,6 +80,7 @@ def test_samplings_are_curves_of_one_panel(study: sc.Study) -> None:
 
 def test_gain_settings_are_curves_of_one_panel(study: sc.Study) -> None:
     (axes,) = draw(study, "correlate", by="gain", form="curves").axes
+    assert "gains" not in axes.get_title(loc="left")
     lines = [line for line in axes.lines if str(line.get_label())[0] != "_"]
     highest = max(np.max(np.asarray(line.get_ydata())) for line in lines)
     means = study["one"].result("correlate")["sorted_mean"]

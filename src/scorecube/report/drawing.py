@@ -16,6 +16,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from scorecube import names
 from scorecube.collection.arguments import as_cube
@@ -257,13 +258,25 @@ def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure
     with rc_context(STYLE):
         figure = ShownFigure(figsize=FIGURE_SIZE, layout="constrained")
         axes = figure.add_subplot()
+        curves = dict[str, dict[str, Line2D]]()
         for value, part in values_of(result, by).items():
-            before = {*axes.get_children()}
+            before = {*axes.lines}
             draw(view, part, axes, **how)
-            for artist in axes.get_children():
-                label = str(artist.get_label())
-                if artist not in before and label and not label.startswith("_"):
-                    artist.set_label(f"{label} ({value})")
+            for line in axes.lines:
+                label = str(line.get_label())
+                if line not in before and label and not label.startswith("_"):
+                    curves.setdefault(label, {})[value] = line
+        for label, of in curves.items():
+            first, *others = of.values()
+            points = first.get_xydata()
+            if others and all(np.array_equal(line.get_xydata(), points) for line in others):
+                for line in others:  # of a metric without gains
+                    line.remove()
+            else:
+                for value, line in of.items():
+                    line.set_label(f"{label} ({value})")
+        if by == names.GAIN:
+            axes.set_title(title_of(result))
         low = axes.get_ylim()[0]
         axes.relim()
         axes.autoscale(axis="y")  # room for the highest of them

@@ -69,7 +69,7 @@ def test_figures_are_written(scorecube: Cli, tmp_path: Path, words: str) -> None
         ("design", "--variance"),
         ("design nowhere.zarr --variance 0.1", "--variance"),
         ("design nowhere.zarr", "nowhere.zarr"),
-        ("design --variance x", "'x'"),
+        ("design --variance AP=x", "AP=x: expected"),
         ("design --variance 0.1 --metrics AP", "--metrics"),
         ("design --variance 0.1 --systems 2.5", "--systems: expected a whole number"),
         ("wcw --variance 0.1 --topics 1", "--topics"),

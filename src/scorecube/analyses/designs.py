@@ -53,6 +53,8 @@ CONDITIONS = {
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
 EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
+GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
 
 def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
@@ -161,30 +163,6 @@ def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any)
     return wcw(estimated["within_variance"], **settings).assign_attrs(estimated.attrs)
 
 
-def noncentralities(systems: Sequence[int]) -> xr.Dataset:
-    """Return noncentralities by number of systems, and 4 z^2 (Sakai 2017, Figure 1)."""
-    m = np.array(list(systems), float)
-    alpha, beta = np.array(FIVE_EIGHTY).T[:, :, np.newaxis]
-    alphas, betas, numbers = np.array(list(CONDITIONS.values())).T
-    levels = np.array([0.01, 0.05])
-    values = {
-        "approximate": (("risks", "systems"), tool_noncentrality(m, alpha, beta)),
-        "exact": (("risks", "systems"), exact_noncentrality(m, alpha, beta)),
-        "four_z_squared": ("alpha", 4.0 * scipy.special.ndtri(levels / 2.0) ** 2),
-        "at_condition": ("condition", tool_noncentrality(numbers, alphas, betas)),
-    }
-    return xr.Dataset(values, {"systems": m, "alpha": levels, "condition": list(CONDITIONS)})
-
-
-def tools_compared(variances: Sequence[float], mode: str) -> xr.Dataset:
-    """Return topics by interval width, and by difference to be detected (Sakai 2017, Figure 2)."""
-    difference = np.round(np.arange(0.05, 0.501, 0.005), 3).tolist()
-    intervals = topic_set_size(variances, width=difference, method="ci")["topics"].values
-    anova, dims = topic_set_size(variances, difference, mode=mode), ("variance", "difference")
-    values = {"interval_topics": (dims, intervals), "anova_topics": (dims, anova["topics"].values)}
-    return xr.Dataset(values, {"variance": list(variances), "difference": difference})
-
-
 def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
     """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
     points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), 120)
@@ -194,3 +172,52 @@ def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
     sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]
     topics = sizes.rename({along: "point"}).variable
     return result.assign(nearby=("point", points), nearby_topics=topics)
+
+
+def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
+    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
+
+    Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    """
+    axes, m = canvas.panel(), np.array(list(systems), float)
+    for colour, (alpha, beta) in zip(canvas.colours, FIVE_EIGHTY, strict=False):
+        label = f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
+        approximate = tool_noncentrality(m, alpha, beta)
+        axes.plot(m, approximate, color=colour, linewidth=1.4, label=label)
+        exact = exact_noncentrality(m, alpha, beta)
+        axes.plot(m, exact, color=colour, linewidth=0.8, linestyle=":")
+    for alpha in (0.01, 0.05):
+        level = 4.0 * float(scipy.special.ndtri(alpha / 2.0)) ** 2
+        axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
+        words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {alpha:.2f}: {level:.2f}"
+        axes.annotate(words, (m[-1], level), (0, -10), **GREY)
+    for name, (alpha, beta, number) in CONDITIONS.items():
+        height = float(tool_noncentrality(number, alpha, beta))
+        axes.plot([number], [height], marker="o", markersize=4, color="black")
+        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
+    axes.set(xlabel="number of systems m", ylim=(0.0, None))
+    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
+    axes.legend()
+
+
+def tool_curves(canvas: Any, variances: Sequence[float] = EXTREME_VARIANCES) -> None:
+    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
+
+    The ANOVA curve is that of Sakai's tool at alpha 0.05, beta 0.20 and 10 systems.
+    """
+    figure = canvas.figure((2.6 * len(variances), 2.9))
+    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+    x = np.round(np.arange(0.05, 0.501, 0.005), 3)
+    of_intervals, of_anova = canvas.colours[:2]
+    for axes, variance in zip(panels, variances, strict=True):
+        intervals = topic_set_size(variance, width=x, method="ci")["topics"]
+        axes.plot(x, intervals, color=of_intervals, linewidth=2.4, alpha=0.5, label="CI")
+        anova = topic_set_size(variance, x, mode="sakai")["topics"]
+        axes.plot(x, anova, color=of_anova, linewidth=1.0, linestyle="--", label="ANOVA, sakai")
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")  # the usual ones are formulas
+        axes.yaxis.set_minor_formatter("")
+        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
+    panels[0].set_ylabel("number of topics")
+    panels[-1].legend()

@@ -46,7 +46,11 @@ BETA = "Probability of a type II error; power is 1 - beta."
 FLOATS: Any = float | tuple[float, ...] | None
 COUNTS: Any = int | tuple[int, ...] | None
 NUMBERS = (
-    Option("Variances of scores, separated by commas.", name="variance", type=FLOATS),
+    Option(
+        "Variances of scores, separated by commas; AP=0.0471 names one.",
+        name="variance",
+        type=tuple[str, ...] | None,
+    ),
     Option("Difference in mean score to detect; 0.1 by default.", name="min_diff", type=FLOATS),
     Option("Widest confidence interval (--method ci); 0.1 by default.", name="width", type=FLOATS),
     Option("Numbers of topics, e.g. 25,50,100; 10 to 200 by default.", name="topics", type=COUNTS),
@@ -93,7 +97,7 @@ def design(
         return with_options(result) if one and method == "anova" else result
 
     if curves is not None:
-        draw_curves(curves, out, study, values["variance"])
+        draw_curves(curves, out, study, read_variances(values["variance"]))
         return
     show(compute(study, values, topic_set_size, of_cube), form, out)
 
@@ -110,7 +114,7 @@ def wcw(
 ) -> None:
     """Worst-case width of confidence intervals by number of topics, to compare measures.
 
-    Example: scorecube wcw --variance 0.0368,0.0824 --out wcw.png
+    Example: scorecube wcw --variance Q=0.0368,AP=0.0824 --out wcw.png
     """
     from scorecube import design as calculator
     from scorecube.analyses.designs import widths_of_cube
@@ -119,6 +123,18 @@ def wcw(
     topics = values["topics"] or range(10, 201)
     values |= {"route": split(values["route"]), "topics": topics}
     show(compute(study, values, calculator.wcw, widths_of_cube), form, out)
+
+
+def read_variances(words: Sequence[str] | None) -> dict[str, float] | list[float] | None:
+    """Return variances, by measure where words name them as AP=0.0471 (BadPlan for others)."""
+    parts = [word.rpartition("=") for word in words or ()]
+    try:
+        found = {name or number: float(number) for name, _, number in parts}
+    except ValueError:
+        wrong = f"{option('variance', ','.join(words or ()))}: expected such as 0.0471 or AP=0.0471"
+        raise BadPlan(wrong, option="variance") from None
+    has_names = any(name for name, _, _ in parts)
+    return found if has_names else list(found.values()) or None
 
 
 def _single(value: Any) -> Any:
@@ -139,8 +155,8 @@ def compute(
     from_variance, from_cube: Called with variances or scores, and the other options.
     """
     selection = {name: values.pop(name) for name in SELECTION}
+    variance = _single(read_variances(values.pop("variance")))
     values = {key: _single(value) for key, value in values.items()}
-    variance = values.pop("variance")
     if (study is None) == (variance is None):
         raise BadPlan(
             "variances come from --variance V or from the scores of a STUDY; found "
@@ -180,8 +196,7 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
-    from scorecube.analyses.designs import EXTREME_VARIANCES
-    from scorecube.report import design as pictures
+    from scorecube.analyses.designs import EXTREME_VARIANCES, noncentrality_curves, tool_curves
     from scorecube.report.drawing import drawn
 
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):
@@ -190,9 +205,9 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
             "--variance"
         )
     if curves == "noncentrality":
-        figure = drawn(pictures.noncentrality_curves)
+        figure = drawn(noncentrality_curves)
     else:
-        figure = drawn(pictures.tool_curves, variance or EXTREME_VARIANCES)
+        figure = drawn(tool_curves, variance or EXTREME_VARIANCES)
     write_figure(figure, out)
 
 

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from scorecube import names
+from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan, option
 
-Numbers = float | Iterable[float] | xr.DataArray
-"""One number, a list (dim with the parameter's name), or a labelled array."""
+Numbers = float | Iterable[float] | Mapping[str, float] | xr.DataArray
+"""One number, a list (dim with the parameter's name), numbers by metric, or a labelled array."""
 MOST_TOPICS = 10_000_000
 _POSITIVE, _BELOW_1 = math.ulp(0.0), 1 - math.ulp(0.5)
 
@@ -63,6 +65,9 @@ def labelled(name: str, value: Numbers) -> xr.DataArray:
     ('variance',)
     """
     rule = QUANTITIES[name]
+    if isinstance(value, Mapping):
+        labels = {names.METRIC: label_array(value)}
+        value = xr.DataArray(list(value.values()), labels, names.METRIC)
     if not isinstance(value, xr.DataArray):
         listed = isinstance(value, Iterable) and not isinstance(value, str | np.ndarray)
         plain = np.asarray(list(value) if listed else value)  # type: ignore[arg-type]

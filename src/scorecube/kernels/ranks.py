@@ -53,10 +53,6 @@ class Concordance(NamedTuple):
         with np.errstate(invalid="ignore"):
             return np.asarray(self.difference / np.sqrt(np.outer(untied, untied)))
 
-    def tied_in_either(self) -> IntArray:
-        """Return the pairs that at least one of two rankings ties, (ranking, ranking)."""
-        return np.asarray(self.n_pairs - self.untied)
-
 
 def ranks_above(values: FloatArray, tolerance: ArrayLike) -> IntArray:
     """Return the number of runs that are ranked strictly above each run.

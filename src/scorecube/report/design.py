@@ -23,12 +23,10 @@ SIZES = (
 )
 WIDTHS = ("route", "variance", "variance_of", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
-ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
 WORDS = {
     "paired": "the paired variance (two-way residual)",
     "within": "the variance within systems (one-way)",
 }
-GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
@@ -114,56 +112,6 @@ def curves_of(result: xr.Dataset, along: str) -> Iterator[tuple[str, xr.Dataset]
         words = ((dim, part[dim].item()) for dim in dims or ["variance"])
         texts = (word if isinstance(word, str) else f"{dim} {word:.4g}" for dim, word in words)
         yield ", ".join(texts), part
-
-
-def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
-    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
-
-    Curves are Nagata's approximation, the thin dotted ones beside them exact.
-    """
-    curves, axes = designs.noncentralities(systems), canvas.panel()
-    m = curves["systems"]
-    for k, (alpha, beta) in enumerate(designs.FIVE_EIGHTY):
-        at, label = curves.isel(risks=k), f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
-        axes.plot(m, at["approximate"], color=canvas.colours[k], linewidth=1.4, label=label)
-        axes.plot(m, at["exact"], color=canvas.colours[k], linewidth=0.8, linestyle=":")
-    for level in curves["four_z_squared"]:
-        axes.axhline(float(level), color="0.4", linewidth=0.9, linestyle="--")
-        words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {float(level['alpha']):.2f}: {float(level):.2f}"
-        axes.annotate(words, (float(m[-1]), float(level)), (0, -10), **GREY)
-    for name, (alpha, _, number) in designs.CONDITIONS.items():
-        height = float(curves["at_condition"].sel(condition=name))
-        axes.plot([number], [height], marker="o", markersize=4, color="black")
-        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
-        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
-    axes.set(xlabel="number of systems m", ylim=(0.0, None))
-    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
-    axes.legend()
-
-
-def tool_curves(
-    canvas: Any, variances: Sequence[float] = designs.EXTREME_VARIANCES, mode: str = "sakai"
-) -> None:
-    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
-
-    The ANOVA curve is at alpha 0.05, beta 0.20 and 10 systems.
-    """
-    curves = designs.tools_compared(variances, mode)
-    styles: dict[str, Any] = {
-        "interval_topics": {"linewidth": 2.4, "alpha": 0.5, "label": "CI"},
-        "anova_topics": {"linewidth": 1.0, "linestyle": "--", "label": f"ANOVA, {mode}"},
-    }
-    figure = canvas.figure((2.6 * len(variances), 2.9))
-    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
-    for k, (axes, variance) in enumerate(zip(panels, variances, strict=True)):
-        for colour, (name, style) in zip(canvas.colours, styles.items(), strict=False):
-            axes.plot(curves["difference"], curves[name][k], color=colour, **style)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")  # the usual ones are formulas
-        axes.yaxis.set_minor_formatter("")
-        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
-    panels[0].set_ylabel("number of topics")
-    panels[-1].legend()
 
 
 DESIGN = View(

@@ -301,7 +301,7 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
     if table.rows(result) > MOST_MADE:
         return pd.DataFrame()
     frame = table.frame(result)
-    if table.brief and {names.METRIC, COLLECTION} <= {*frame.columns}:
+    if table.brief and names.METRIC in frame:
         traits = frame.attrs
         frame = rows_at(with_labels(frame), table.at)
         frame.attrs = traits

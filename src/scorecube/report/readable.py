@@ -159,7 +159,7 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the merged table with a column ``label``: the metric, with its gain where needed."""
     merged = merge_gains(frame)
     label = merged[names.METRIC]
-    if names.GAIN in merged:
+    if {names.GAIN, COLLECTION} <= {*merged}:
         several = merged.groupby(COLLECTION)[names.GAIN].transform("nunique") > 1
         named = several & (merged[names.GAIN] != ANY_GAIN)
         label = label.where(~named, label + " (" + merged[names.GAIN] + ")")

@@ -44,7 +44,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	@$(call create,$(VENV))
 	@sed -n 's/^\([a-z0-9].*[^ ]\) *\\$$/\1/p' requirements.lock > $(VENV)/versions.txt
 	@$(VENV)/bin/python $(PIP) -c $(VENV)/versions.txt --editable .
-	@$(VENV)/bin/python -m scorecube.kernels
+	@$(VENV)/bin/python -m scorecube.cli.compile
 	@touch $@
 
 # All that the lock has.
@@ -57,7 +57,7 @@ $(TEST_VENV)/ready: requirements.lock pyproject.toml
 
 # Once for all workers of a run: numba keeps machine code beside the source.
 $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
-	@$(TEST_VENV)/bin/python -m scorecube.kernels
+	@$(TEST_VENV)/bin/python -m scorecube.cli.compile
 	@touch $@
 
 define create

@@ -183,7 +183,7 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
         combine = getattr(sets, "many_judgement_sets", sets.judgement_sets)
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
-        boards = import_module("scorecube.collection.many_collections")
+        boards = import_module("scorecube.methods.leaderboard.collections")
         yield "board", boards.join_collections({"one": cube, "two": other}), "Board()"
 
 

@@ -209,7 +209,7 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, score
 
 def trials_of(name: str, trials: int) -> list[object]:
     """Return the option for a number of trials, of analyses that have trials."""
-    from scorecube.analyses import registry
+    from scorecube.methods import index as registry
 
     return ["--trials", trials] if registry.load(name).resamples else []
 
@@ -220,7 +220,7 @@ def analysed_study(
 ) -> Path:
     """The finished study with a result of every analysis; not to be changed."""
     path = Path(shutil.copytree(finished_study, tmp_path_factory.mktemp("analysed") / "study.zarr"))
-    from scorecube.analyses import registry
+    from scorecube.methods import index as registry
 
     for name in registry.names():
         if name != "judges":

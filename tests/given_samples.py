@@ -17,13 +17,13 @@ from scorecube.kernels.random.draws import multiplicities
 from scorecube.workflow.api import analyse
 
 DRAWS = {
-    "two_samples": ("topic_counts",),
-    "step_down": ("bootstrap_samples",),
-    "single_tests": ("sign_columns",),
-    "joint_tests": ("null_ranges",),
-    "teams": ("random_subset",),
+    "analyses.two_samples": ("topic_counts",),
+    "analyses.step_down": ("bootstrap_samples",),
+    "methods.pairs.randomisation": ("sign_columns",),
+    "methods.pairs.tukey": ("null_ranges",),
+    "methods.teams.record": ("random_subset",),
 }
-"""Functions that draw, by the module of an analysis that calls them."""
+"""Functions that draw, by the module that calls them."""
 SEED = 0
 
 
@@ -35,7 +35,7 @@ def drawn_by(
     with ExitStack() as stack:
         for module, functions in DRAWS.items():
             for name in functions:
-                path = f"scorecube.analyses.{module}"
+                path = f"scorecube.{module}"
                 draw = getattr(import_module(path), name)
                 stack.enter_context(patch(f"{path}.{name}", replacement(name, draw)))
         yield

@@ -11,11 +11,11 @@ from typing import Any
 import typer
 
 import scorecube
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
 from scorecube.cli import program
 from scorecube.cli.help import option_rows
 from scorecube.cli.program import FURTHER, QUESTIONS
+from scorecube.declare.options import options_of
+from scorecube.methods import index as registry
 
 MODULES = [
     "analyses", "design", "metrics",

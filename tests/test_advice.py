@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
 from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.methods import index as registry
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 

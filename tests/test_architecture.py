@@ -21,9 +21,10 @@ ROOMS = (
     "statistics",
     "kernels",
     "metrics",
+    "declare",
     "collection",
-    "design",
     "analyses",
+    "methods",
     "ingest",
     "storage",
     "execute",
@@ -39,7 +40,7 @@ ROOMS = (
 APART = {
     ("storage", "ingest"),
     ("execute", "ingest"),
-    *(("report", room) for room in ("statistics", "kernels", "design", "execute")),
+    *(("report", room) for room in ("statistics", "kernels", "execute")),
 }
 """Imports that the order would allow and the design does not."""
 LIBRARIES = {
@@ -50,8 +51,9 @@ LIBRARIES = {
     "kernels": "numpy numba",
     "metrics": "numpy numba",
     "collection": "numpy xarray scipy pandas ir_measures",
-    "design": "numpy xarray scipy",
-    "analyses": "numpy xarray scipy",
+    "declare": "numpy xarray pandas",
+    "analyses": "numpy xarray scipy pandas",
+    "methods": "numpy xarray scipy pandas",
     "ingest": "numpy xarray pandas pooch pyarrow requests ir_datasets isal inspect_ai",
     "storage": "numpy xarray zarr numcodecs obstore",
     "execute": "numpy xarray dask distributed threadpoolctl yaml",
@@ -70,7 +72,10 @@ HOMES = {
     "matplotlib": ("report/drawing.py", "report/figures.py"),
     "numcodecs": ("storage/codec.py",),
     "obstore": ("storage/object_place.py",),
-    "pandas": ("collection/judgement_sets.py", "ingest/", "report/", "workflow/api.py"),
+    "pandas": (
+        *("collection/judgement_sets.py", "analyses/frames.py", "analyses/printed.py", "methods/"),
+        *("ingest/", "report/", "workflow/api.py"),
+    ),
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),
     "isal": ("ingest/files.py",),
@@ -81,7 +86,7 @@ HOMES = {
     "yaml": ("execute/clusters.py",),
 }
 """Libraries that live in fewer files than their room has."""
-TYPING_ONLY = {"distributed.Client", "matplotlib.axes.Axes", "matplotlib.figure.Figure"}
+TYPING_ONLY = {"distributed.Client", "pandas", "matplotlib.axes.Axes", "matplotlib.figure.Figure"}
 """Allowed in every room under ``if TYPE_CHECKING``: users hand a client over. All other imports count wherever they stand."""
 ALSO_ALLOWED = {
     ("kernels/jit.py", "logging"),
@@ -90,7 +95,16 @@ ALSO_ALLOWED = {
     ("kernels/jit.py", "shutil"),
     ("analyses/shared_options.py", "pathlib.Path"),
 }
-NO_FILES = {"statistics", "kernels", "metrics", "collection", "design", "analyses", "testing"}
+NO_FILES = {
+    "statistics",
+    "kernels",
+    "metrics",
+    "declare",
+    "collection",
+    "analyses",
+    "methods",
+    "testing",
+}
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""
 FILES = {"io", "os", "pathlib", "glob", "shutil", "tempfile", "gzip", "logging"}
 FUNCTION_LINES, FILE_LINES = 60, 400
@@ -111,9 +125,7 @@ class File:
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.lines, self.tree = path, len(text.splitlines()), ast.parse(text)
-        # A program, which calls what the command line does.
-        first = path.split("/")[0].removesuffix(".py")
-        self.room = "cli" if path == "kernels/__main__.py" else first
+        self.room = path.split("/")[0].removesuffix(".py")
         parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
         self.module = ".".join(["scorecube", *parts]).removesuffix(".__init__")
         self.package = ["scorecube", *path.split("/")[:-1]]

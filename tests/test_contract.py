@@ -15,10 +15,10 @@ import xarray as xr
 import zarr
 
 import scorecube as sc
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of as declared_options
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.options import value_of
+from scorecube.declare.options import options_of as declared_options
+from scorecube.methods import index as registry
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.views import view_names, view_of
 from scorecube.testing import simulate_rankings

@@ -13,13 +13,14 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.judge_comparison import labels as compared_labels
 from scorecube.analyses.units import groups_left_out
+from scorecube.declare import Answer
 from scorecube.errors import BadPlan, BadStudy
+from scorecube.methods.judges.comparison import labels as compared_labels
 from scorecube.report.page import _cards
 from scorecube.report.results import median_of
 from scorecube.report.tables import averages
-from scorecube.report.views import Answer
+from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow.tasks import plan_in_study
 
@@ -89,7 +90,9 @@ def test_a_board_of_replaced_scores_is_not_stored(tmp_path: Path) -> None:
 def test_a_question_has_one_card() -> None:
     def section(kind: str, value: float) -> Any:
         answers = [Answer("AP", value)]
-        return SimpleNamespace(kind=kind, anchor=kind, answers=lambda _: answers)
+        return SimpleNamespace(
+            kind=kind, anchor=kind, answers=lambda _: answers, view=view_of(kind)
+        )
 
     cards = _cards([section("bootstrap", 0.1), section("tukey", 0.2)], ["AP"], False, {})
     assert len({card["question"] for card in cards}) == len(cards) > 0

@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, Any
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
-    from scorecube.analyses.board import Board as Board
-    from scorecube.analyses.bootstrap import Bootstrap as Bootstrap
-    from scorecube.analyses.classical import Paired as Paired
-    from scorecube.analyses.correlation import Correlation as Correlation
-    from scorecube.analyses.designs import variances as variances
-    from scorecube.analyses.joint_tests import MaxT as MaxT
-    from scorecube.analyses.joint_tests import Tukey as Tukey
-    from scorecube.analyses.judges import Judges as Judges
-    from scorecube.analyses.leaderboard import Leaderboard as Leaderboard
-    from scorecube.analyses.leaderboard import rank_sets as rank_sets
-    from scorecube.analyses.reliability import Reliability as Reliability
-    from scorecube.analyses.single_tests import Randomisation as Randomisation
-    from scorecube.analyses.stability import Stability as Stability
-    from scorecube.analyses.swap import Swap as Swap
-    from scorecube.analyses.teams import Teams as Teams
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
     from scorecube.collection.selection import standardise as standardise
-    from scorecube.design import topic_set_size as topic_set_size
-    from scorecube.design import wcw as wcw
     from scorecube.errors import ScorecubeError as ScorecubeError
     from scorecube.ingest.public import fetch as fetch
+    from scorecube.methods.correlate.record import Correlation as Correlation
+    from scorecube.methods.design.estimates import variances as variances
+    from scorecube.methods.design.sizes import topic_set_size as topic_set_size
+    from scorecube.methods.design.sizes import wcw as wcw
+    from scorecube.methods.judges.record import Judges as Judges
+    from scorecube.methods.leaderboard.board import Board as Board
+    from scorecube.methods.leaderboard.record import Leaderboard as Leaderboard
+    from scorecube.methods.leaderboard.record import rank_sets as rank_sets
+    from scorecube.methods.pairs.bootstrap import Bootstrap as Bootstrap
+    from scorecube.methods.pairs.maxt import MaxT as MaxT
+    from scorecube.methods.pairs.paired import Paired as Paired
+    from scorecube.methods.pairs.randomisation import Randomisation as Randomisation
+    from scorecube.methods.pairs.tukey import Tukey as Tukey
+    from scorecube.methods.reliability import Reliability as Reliability
+    from scorecube.methods.stability import Stability as Stability
+    from scorecube.methods.swap.record import Swap as Swap
+    from scorecube.methods.teams.record import Teams as Teams
     from scorecube.report.papers import latex as latex
     from scorecube.report.papers import markdown as markdown
     from scorecube.workflow.api import analyse as analyse
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 __version__ = "1.0.0.dev0"
 
 _NAMES = {
-    "analyses": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
+    "methods": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
     "Reliability Stability Swap Teams Tukey",
-    "analyses.designs": "variances",
-    "analyses.leaderboard": "rank_sets",
+    "methods.design.estimates": "variances",
+    "methods.leaderboard.record": "rank_sets",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",
-    "design": "topic_set_size wcw",
+    "methods.design.sizes": "topic_set_size wcw",
     "errors": "ScorecubeError",
     "ingest.public": "fetch",
     "report": "report",

@@ -17,10 +17,10 @@ import numpy as np
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.designs import CONDITIONS
 from scorecube.cli.terminal import discard_stdout
-from scorecube.design.power import exact_noncentrality
 from scorecube.ingest.public import ntcir_clir
+from scorecube.methods.design.estimates import CONDITIONS
+from scorecube.methods.design.power import exact_noncentrality
 from scorecube.metrics import gain_values, parse_metric
 
 S, A, B = 3, 2, 1

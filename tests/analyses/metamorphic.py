@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses import registry
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
+from scorecube.methods import index as registry
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
 from tests.given_samples import drawn_by
 
 TRIALS, SEED = 40, 11
 MINIMAL: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "override", "join": "outer"}
-BUILT_IN = tuple(entry.name for entry in registry.BUILT_IN)
+BUILT_IN = tuple(entry.name for entry in registry.entries())
 SCALE = 0.5
 EASIER = 0.125 * np.arange(12)
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -14,10 +14,10 @@ import pytest
 import typer
 
 import scorecube as sc
-from scorecube.analyses import registry
-from scorecube.analyses.options import Option, options_of
 from scorecube.cli.program import app
+from scorecube.declare.options import Option, options_of
 from scorecube.errors import BadPlan
+from scorecube.methods import index as registry
 from scorecube.workflow.sweep_file import read_sweep
 
 EVERY = [

@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
 from scorecube.analyses.jackknife import limits
 from scorecube.analyses.plan import Plan, make_plan
 from scorecube.analyses.preparation import make_table
@@ -16,6 +15,7 @@ from scorecube.analyses.protocol import totals_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.execute.run import Combined, Compute, combine
+from scorecube.methods import index as registry
 from scorecube.testing import simulate_cube, simulate_rankings
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.collection.arguments import cubes_of
 from scorecube.collection.doubts import doubts_of
 from scorecube.errors import BadInput, BadPlan
@@ -29,7 +29,7 @@ def scores_of(values: Any, metric: str = "utility", **coords: Any) -> xr.Dataset
     return sc.cube_from_scores({metric: values}, runs=runs, topics=topics).assign_coords(coords)
 
 
-def same(first: Table, second: Table) -> None:
+def same(first: ScoreTable, second: ScoreTable) -> None:
     """Check that two tables have the same labels, and the same scores to the bit."""
     for name in ("metrics", "gains", "runs", "ranges", "notes"):
         assert getattr(first, name) == getattr(second, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scorecube.analyses import registry
+from scorecube.methods import index as registry
 from tests.conftest import trials_of
 
 if TYPE_CHECKING:

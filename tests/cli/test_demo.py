@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scorecube.report.views import QUESTIONS
+from scorecube.declare import QUESTIONS
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Outcome, Tree

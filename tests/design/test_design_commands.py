@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import scorecube as sc
-from scorecube.design import topic_set_size
+from scorecube.methods.design.sizes import topic_set_size
 
 if TYPE_CHECKING:
     from tests.conftest import Cli

@@ -16,10 +16,10 @@ import xarray as xr
 from statsmodels.formula.api import ols
 
 import scorecube as sc
-from scorecube.analyses.designs import design_of_cube
 from scorecube.analyses.units import groups_left_out
-from scorecube.design import topic_set_size
 from scorecube.errors import BadPlan
+from scorecube.methods.design.estimates import design_of_cube
+from scorecube.methods.design.sizes import topic_set_size
 from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
 from tests.conftest import Cli

@@ -13,10 +13,10 @@ from matplotlib.lines import Line2D
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 import scorecube as sc
-from scorecube.analyses.designs import CONDITIONS, noncentrality_curves, tool_curves
-from scorecube.design import topic_set_size, wcw
-from scorecube.design.power import Anova, noncentrality_per_topic, tool_noncentrality
 from scorecube.errors import BadPlan
+from scorecube.methods.design.estimates import CONDITIONS, noncentrality_curves, tool_curves
+from scorecube.methods.design.power import Anova, noncentrality_per_topic, tool_noncentrality
+from scorecube.methods.design.sizes import topic_set_size, wcw
 from scorecube.report.drawing import drawn
 from tests.oracles import design as oracle
 

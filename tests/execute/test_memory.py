@@ -14,12 +14,12 @@ import xarray as xr
 from distributed import Client
 
 import scorecube as sc
-from scorecube.analyses import registry
 from scorecube.analyses.plan import Plan, make_plan
 from scorecube.analyses.table import bytes_of
 from scorecube.collection.arguments import as_cube
 from scorecube.execute import run
 from scorecube.execute.executor import Executor
+from scorecube.methods import index as registry
 from scorecube.storage import bounds
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli, Tree

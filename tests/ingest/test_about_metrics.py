@@ -13,8 +13,8 @@ import xarray as xr
 import scorecube as sc
 from scorecube import names
 from scorecube.analyses.preparation import make_table
-from scorecube.collection.many_collections import join_collections
 from scorecube.errors import BadInput, BadPlan
+from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.metrics import DEFINITIONS
 
 LAST_RELEVANT = "topic,a,b\n1,9,4\n2,0,7\n3,8,2\n"

@@ -12,7 +12,6 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
@@ -20,6 +19,7 @@ from scorecube.errors import BadInput
 from scorecube.ingest import files
 from scorecube.ingest.files import UNCHECKED, read_bytes
 from scorecube.ingest.objects import cube_from_scores
+from scorecube.methods import index as registry
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
 from scorecube.testing import simulate_rankings

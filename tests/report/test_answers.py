@@ -17,17 +17,18 @@ import xarray as xr
 from matplotlib.collections import LineCollection
 
 import scorecube as sc
-from scorecube.analyses import registry
+from scorecube.analyses.frames import with_labels
+from scorecube.declare import Answer, limited, with_limits
+from scorecube.methods import index as registry
 from scorecube.report.formats import sentence, summaries
-from scorecube.report.readable import intervals_of, limited, with_labels, with_limits
+from scorecube.report.readable import intervals_of
 from scorecube.report.results import answers, view_of_result
-from scorecube.report.views import Answer
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
 MOST_LINES = 34
-ALL = [entry.name for entry in registry.BUILT_IN]
+ALL = [entry.name for entry in registry.entries()]
 DRAWN = {
     "leaderboard": ("systems", "mean"), "board": ("systems", "mean"), "swap": ("rates", "swap_rate"),
     "stability": ("stability", "error_rate"),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import scorecube as sc
-from scorecube.report.readable import TO, decimals_of
+from scorecube.declare.numbers import decimals_of
+from scorecube.report.readable import TO
 from scorecube.testing import simulate_cube
 from tests.report.browser import Tab, browser, find_chromium
 from tests.report.hostile import COLLECTIONS, hostile_study

@@ -11,14 +11,15 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses import registry
+from scorecube.declare import View
 from scorecube.errors import BadPlan, ScorecubeError
+from scorecube.methods import index as registry
 from scorecube.report.contents import overview, overview_text
 from scorecube.report.formats import FORMATS, render
 from scorecube.report.page import write_page
 from scorecube.report.results import answers
 from scorecube.report.study import collect_table, draw
-from scorecube.report.views import View, view_names, view_of
+from scorecube.report.views import view_names, view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import api

@@ -12,28 +12,29 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.collection.many_collections import join_collections
-from scorecube.collection.schema import read_variables
+from scorecube.analyses.frames import frame_of, traits_of
+from scorecube.collection.schema import CELL
+from scorecube.declare import Column, Table, Variable, along, limits_of
+from scorecube.declare.numbers import decimals_of
+from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.report.formats import render
-from scorecube.report.readable import decimals_of
-from scorecube.report.tables import Table, averages, traits_of
+from scorecube.report.tables import averages
 from scorecube.testing import simulate_cube
 
-KNOWN = read_variables(
-    """
-    mean | estimate | 1 | mean
-    mean | limits:mean | 1 | limit
-    p | p_value | 1 | p-value
-    share | share | 1 .0% | share
-    alpha | condition | 1 .2f | level
-    """
+KNOWN = along(
+    (),
+    Variable("mean", "estimate", "mean"),
+    limits_of("mean", "limit"),
+    Variable("p", "p_value", "p-value"),
+    Variable("share", "share", "share", form=".0%"),
+    Variable("alpha", "condition", "level", form=".2f"),
 )
 
 
 def described(rows: list[dict[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     known = {variable.name: variable for variable in KNOWN}
-    traits: Any = traits_of({name: name for name in map(str, frame)}, known)
+    traits: Any = traits_of({name: Column(name) for name in map(str, frame)}, known)
     frame.attrs = traits
     return frame
 
@@ -51,7 +52,10 @@ def result() -> xr.Dataset:
 
 
 def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
-    table = Table("metric gain size bin", "metric size bin mean=tau count sampling")
+    table = Table(
+        (*CELL, "size", "bin"),
+        ("metric", "size", "bin", Column("mean", of="tau"), "count", "sampling"),
+    )
     expected = []
     for i, metric in enumerate(result["metric"].values):
         for j in range(result.sizes["gain"]):
@@ -60,9 +64,9 @@ def test_rows_are_the_positions_along_the_dims(result: xr.Dataset) -> None:
                 for place in range(result.sizes["bin"]):
                     values = float(at["tau"]), int(at["count"][place]), "disjoint"
                     expected.append(("made", str(metric), int(at["size"]), place, *values))
-    frame = table.frame(result)
+    frame = frame_of(table, result)
     assert [*frame.itertuples(index=False, name=None)] == expected
-    assert len(frame) == table.rows(result)
+    assert len(frame) == table.n_rows(result)
 
 
 @pytest.mark.parametrize(

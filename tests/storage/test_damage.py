@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scorecube.analyses import registry
 from scorecube.errors import ScorecubeError
+from scorecube.methods import index as registry
 from scorecube.report.contents import overview
 from scorecube.report.study import collect_table
 from scorecube.storage import find_rest, open_study, verify_study

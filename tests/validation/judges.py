@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
-from scorecube.analyses.judge_comparison import labels
 from scorecube.collection.judgement_sets import label_counts
+from scorecube.methods.judges.comparison import labels
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
 from scorecube.statistics.intervals import corrected_mean
 from tests.validation.rates import Measure, Values, collected, covers

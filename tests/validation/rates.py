@@ -11,7 +11,7 @@ import numpy as np
 
 import scorecube as sc
 from scorecube.analyses.preparation import make_table
-from scorecube.collection.many_collections import join_collections
+from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse
 from scorecube.workflow.comparison import Asked, compared

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import scorecube as sc
-from scorecube.analyses import registry
+from scorecube.methods import index as registry
 from scorecube.testing import simulate_cube
 
 STARTS = """

@@ -1,12 +1,20 @@
-"""Analyses of a score cube, a record each (see `protocol.py`), listed in `registry.py`."""
+"""What all methods share: a cube as a table, units of topics, plans, limits, frames of results."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scorecube.analyses.frames import frame_of as frame_of
+    from scorecube.analyses.protocol import Analysis as Analysis
+    from scorecube.analyses.protocol import Concat as Concat
+    from scorecube.analyses.protocol import Max as Max
+    from scorecube.analyses.protocol import Sum as Sum
+
+_HOMES = {"frame_of": "frames"} | dict.fromkeys(("Analysis", "Concat", "Max", "Sum"), "protocol")
+"""What modules of methods import; loaded when it is asked for, as it loads xarray."""
 
 
 def __getattr__(name: str) -> Any:
-    registry = import_module("scorecube.analyses.registry")
-    for entry in registry.entries():
-        if entry.path.endswith(f":{name}"):
-            return registry.load(entry.name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

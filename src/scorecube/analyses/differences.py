@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube.analyses.protocol import Arrays
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import least_difference
@@ -54,7 +54,7 @@ class PairDifferences(NamedTuple):
         return self._replace(guarded=Estimate(self.mean, error, self.guarded.freedom))
 
 
-def pair_differences(table: Table, pairs: RunPairs) -> PairDifferences:
+def pair_differences(table: ScoreTable, pairs: RunPairs) -> PairDifferences:
     """Return the differences of pairs of runs in each cell."""
     first, second = pairs
     shape = len(table.scores), len(first)
@@ -75,7 +75,7 @@ def pair_differences(table: Table, pairs: RunPairs) -> PairDifferences:
     return found
 
 
-def difference_in(table: Table, cell: int, pairs: RunPairs) -> PairDifferences:
+def difference_in(table: ScoreTable, cell: int, pairs: RunPairs) -> PairDifferences:
     """Return the differences of some pairs of runs in a cell, (pair,)."""
     first, second = pairs
     scores, mean, width = table.scores[cell], table.means[cell], width_of(table, cell)
@@ -99,7 +99,7 @@ def without_rounding(values: FloatArray, least: float) -> FloatArray:
     return np.where(np.abs(values) <= least, 0.0, values)
 
 
-def described(table: Table, found: PairDifferences) -> Arrays:
+def described(table: ScoreTable, found: PairDifferences) -> Arrays:
     """Return means, differences with limits of each pair by itself, and effect sizes, by cell."""
     deviation = residual_deviations(table)[:, np.newaxis]
     n_cells, n_pairs = found.mean.shape
@@ -122,7 +122,7 @@ def described(table: Table, found: PairDifferences) -> Arrays:
     }
 
 
-def residual_deviations(table: Table) -> FloatArray:
+def residual_deviations(table: ScoreTable) -> FloatArray:
     """Return the residual standard deviations over topics, (cell,); 0 for what is rounding.
 
     That is the root of V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum
@@ -138,7 +138,7 @@ def residual_deviations(table: Table) -> FloatArray:
     return np.where(deviations <= least, 0.0, deviations)
 
 
-def joint_limits(table: Table, difference: FloatArray, margins: FloatArray) -> Arrays:
+def joint_limits(table: ScoreTable, difference: FloatArray, margins: FloatArray) -> Arrays:
     """Return simultaneous limits of differences (cell, pair), within the width of the range."""
     widths = widths_of(table)
     return {
@@ -147,18 +147,18 @@ def joint_limits(table: Table, difference: FloatArray, margins: FloatArray) -> A
     }
 
 
-def width_of(table: Table, cell: int) -> float | None:
+def width_of(table: ScoreTable, cell: int) -> float | None:
     """Return the width of the range of a cell's scores; None where it is unknown."""
     ends = table.ranges[cell]
     return None if ends is None else ends[1] - ends[0]
 
 
-def widths_of(table: Table) -> FloatArray:
+def widths_of(table: ScoreTable) -> FloatArray:
     """Return the widths of the ranges, float64 (cell, 1); infinite where they are unknown."""
     widths = [width_of(table, cell) or np.inf for cell in range(len(table.scores))]
     return np.array(widths)[:, np.newaxis]
 
 
-def least_of(table: Table, cell: int) -> float:
+def least_of(table: ScoreTable, cell: int) -> float:
     """Return the difference up to which scores and means of a cell are equal."""
     return least_difference(table.scores[cell], width_of(table, cell))

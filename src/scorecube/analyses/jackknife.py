@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray, groups_left_out
 
 Scale = Literal["plain", "log", "logit", "atanh"]
@@ -59,7 +59,7 @@ def limits(
     return low, high
 
 
-def of_scores(table: Table, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def of_scores(table: ScoreTable, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return a statistic of all units, then without each group of units, of each cell.
 
     table: Its `values` are what is taken: scores, unless groups of topics have several sizes.

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of, range_of, ranged, undecided
@@ -42,7 +42,7 @@ def make_table(
     bags: bool = True,
     weights: Mapping[str, float] | None = None,
     on_grid: bool = True,
-) -> Table:
+) -> ScoreTable:
     """Return the table of one collection, or of several that are joined along topic.
 
     cube: ``score[metric, gain, run, topic]``, dims and labels in any order, in memory or lazy; a
@@ -63,7 +63,7 @@ def make_table(
     scores, binary, ranges = _unit_scores(cube, distinct, of_topic, sizes)
     for of_cell, ends in zip(scores if on_grid else (), ranges, strict=False):
         check_differences(of_cell, ends)
-    return Table(
+    return ScoreTable(
         metrics=tuple(labels_of(cube, names.METRIC)),
         gains=tuple(labels_of(cube, names.GAIN)),
         runs=tuple(labels_of(cube, names.RUN)),
@@ -134,7 +134,7 @@ def _by_metric(cube: xr.Dataset, finite: NDArray[np.bool_]) -> str:
 def _unit_scores(
     cube: xr.Dataset, distinct: NDArray[np.bool_], of_topic: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
-    """Return the mean scores of units, float64 (cell, run, unit); `Table.binary` and `ranges`.
+    """Return the mean scores of units, float64 (cell, run, unit); `ScoreTable.binary` and `ranges`.
 
     distinct: bool (metric, gain).
     of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.

@@ -11,14 +11,15 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
 
-from scorecube.analyses.options import Record, options_of
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.table import Table, bytes_of
+from scorecube.analyses.table import ScoreTable, bytes_of
+from scorecube.declare import Preset, Variable, View
+from scorecube.declare.options import Record, options_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
@@ -56,22 +57,35 @@ Parts = Mapping[str, Part]
 class Totals(dict[str, Array]):
     """Combined arrays of all blocks by name.
 
-    left_out: Those without each group of units, in the order of `Table.tables_left_out`.
+    left_out: Those without each group of units, in the order of `ScoreTable.tables_left_out`.
     """
 
     left_out: list[Arrays]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Analysis(Record, ABC):
-    """Base of analyses, whose fields are their options.
+class Method:
+    """Base of methods: what is declared of each, beside its options."""
 
-    The first line of a docstring is the summary in the registry.
+    name: ClassVar[str]
+    """Name on the command line and in studies."""
+    view: ClassVar[View | None] = None
+    """What is shown of a result; a table of all values where there is none."""
+    variables: ClassVar[tuple[Variable, ...]] = ()
+    """What a result holds."""
+    references: ClassVar[tuple[str, ...]] = ()
+    """Keys of the papers whose method it is, in ``data/references.bib``."""
+    presets: ClassVar[Mapping[str, Preset]] = {}
+    """Its settings by paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis(Record, Method, ABC):
+    """Base of methods whose results are stored; their fields are their options.
+
+    The first line of a docstring is the summary in `methods.index`.
     """
 
     elsewhere: ClassVar[str] = "; trials and seed are given to analyse or Entry"
-    name: ClassVar[str]
-    """Name on the command line and in studies."""
     unit: ClassVar[str] = "trials"
     """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
     examples: ClassVar[tuple[str, ...]] = ()
@@ -108,11 +122,11 @@ class Analysis(Record, ABC):
         """Return the bytes that a process needs for a table and for what is made of it.
 
         The run loop adds the cube, and the parts of blocks. An analysis that makes other large
-        arrays than a `Table` does says so here: nothing is computed where memory is lacking.
+        arrays than a `ScoreTable` does says so here: nothing is computed where memory is lacking.
 
         threads: Blocks that are computed at a time.
         """
-        if isinstance(table, Table):
+        if isinstance(table, ScoreTable):
             return table.bytes_needed(jackknife=self.jackknife)
         return bytes_of(table)
 
@@ -123,6 +137,13 @@ class Analysis(Record, ABC):
     @abstractmethod
     def result(self, table: Any, totals: Totals) -> xr.Dataset:
         """Return the complete result of the combined parts of all blocks."""
+
+    def fitted(self, preset: Preset, n_topics: int) -> tuple[Self, list[str]]:
+        """Return the record as a collection of so few topics allows, and what is to be said.
+
+        preset: The paper's, from which the record was made.
+        """
+        return self, []
 
     def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""

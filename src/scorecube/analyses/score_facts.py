@@ -1,34 +1,52 @@
 """What scores and judgements show by themselves: means, sizes, preferred ranks."""
 
+from __future__ import annotations
+
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of, read_variables
+from scorecube.collection.schema import LEVEL_AT_RANK, annotate, labels_of
+from scorecube.declare import Variable, along
 
-MEANS = read_variables("""
-    [metric gain run]
-    mean | estimate | score | mean score
-    n_topics | count | topics | topics with a score
-""")
-STATISTICS = read_variables("""
-    []
-    n_runs | count | runs | runs
-    n_teams | count | teams | teams
-    n_topics | count | topics | topics
-    judged | count | documents | documents judged, all topics together
-    n_relevant | estimate | documents .1f | mean number R of relevant documents
-    [level]
-    n_level | estimate | documents .1f | mean documents of a level
-""")
-PREFERRED = read_variables("""
-    [topic]
-    preferred_run | label | 1 | run with the deepest preferred rank, if any
-    preferred | estimate | rank | deepest preferred rank
-    [topic level]
-    found_level | count | documents | documents of a level at or above the preferred rank
-    n_level | count | documents | documents judged at a level
-""")
+MEANS = along(
+    ("metric", "gain", "run"),
+    Variable("mean", "estimate", "mean score", "score"),
+    Variable("n_topics", "count", "topics with a score", "topics"),
+)
+STATISTICS = (
+    *along(
+        (),
+        Variable("n_runs", "count", "runs", "runs"),
+        Variable("n_teams", "count", "teams", "teams"),
+        Variable("n_topics", "count", "topics", "topics"),
+        Variable("judged", "count", "documents judged, all topics together", "documents"),
+        Variable(
+            "n_relevant", "estimate", "mean number R of relevant documents", "documents", form=".1f"
+        ),
+    ),
+    *along(
+        ("level",),
+        Variable("n_level", "estimate", "mean documents of a level", "documents", form=".1f"),
+    ),
+)
+PREFERRED = (
+    *along(
+        ("topic",),
+        Variable("preferred_run", "label", "run with the deepest preferred rank, if any"),
+        Variable("preferred", "estimate", "deepest preferred rank", "rank"),
+    ),
+    *along(
+        ("topic", "level"),
+        Variable(
+            "found_level",
+            "count",
+            "documents of a level at or above the preferred rank",
+            "documents",
+        ),
+        Variable("n_level", "count", "documents judged at a level", "documents"),
+    ),
+)
 """Of `preferred_rank`, levels from the highest down to 1."""
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from scorecube import names
-from scorecube.analyses.options import option_field, options_of
+from scorecube.declare import option_field
+from scorecube.declare.options import options_of
 
 
 @dataclass(frozen=True, kw_only=True)

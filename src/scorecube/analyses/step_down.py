@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.pairs import fewest_units, pairs_of
 from scorecube.analyses.protocol import Concat, Part, Sum
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray, IntArray
 from scorecube.kernels.maxima import ROUNDING, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
@@ -79,7 +79,7 @@ class Family:
         return counts
 
 
-def bytes_of_families(table: Table, threads: int) -> int:
+def bytes_of_families(table: ScoreTable, threads: int) -> int:
     """Return the bytes of what `families_of` and `maxima_block` make, beside parts of blocks."""
     n_runs = len(table.runs)
     n_pairs = n_runs * (n_runs - 1) // 2
@@ -90,7 +90,7 @@ def bytes_of_families(table: Table, threads: int) -> int:
     return families + threads * of_thread
 
 
-def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
+def families_of(table: ScoreTable, runs: Iterable[str | None]) -> list[list[Family]]:
     """Return the pairs with each of some runs, or all pairs for None, of each cell; made once."""
     families = []
     for cell in range(len(table.scores)):
@@ -102,7 +102,7 @@ def families_of(table: Table, runs: Iterable[str | None]) -> list[list[Family]]:
 
 
 def observe(
-    table: Table, cell: int, baseline: str | None = None, added: float | None = None
+    table: ScoreTable, cell: int, baseline: str | None = None, added: float | None = None
 ) -> Family:
     """Return the family of all pairs in a cell; or of those with one run, moderated as all are."""
     from scipy.special import stdtr  # takes long to import
@@ -134,7 +134,7 @@ def observe(
     return Family(first, second, difference, variance, varied, alone, added)
 
 
-def drawn_counts(table: Table, start: int, stop: int) -> list[FloatArray]:
+def drawn_counts(table: ScoreTable, start: int, stop: int) -> list[FloatArray]:
     """Return how often some trials draw each unit: float64 (unit, trial) of each collection."""
     counts = []
     for stratum, part in enumerate(table.strata):
@@ -158,7 +158,7 @@ class Drawn(NamedTuple):
 
 
 def maxima_block(
-    table: Table,
+    table: ScoreTable,
     families: list[list[Family]],
     start: int,
     stop: int,
@@ -193,7 +193,7 @@ def maxima_block(
     return blocks if of_means is None else blocks | {"largest_t": Concat(largest_t)}
 
 
-def _sums_of(table: Table, cell: int, drawn: Drawn) -> FloatArray:
+def _sums_of(table: ScoreTable, cell: int, drawn: Drawn) -> FloatArray:
     """Return the sums of runs over what is drawn, float64 (collection, run, trial)."""
     units = table.units[cell]
     parts = zip(table.strata, drawn.counts, strict=True)
@@ -201,7 +201,7 @@ def _sums_of(table: Table, cell: int, drawn: Drawn) -> FloatArray:
 
 
 def _add_maxima(
-    table: Table,
+    table: ScoreTable,
     cell: int,
     families: list[Family],
     drawn: Drawn,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
-from scorecube.collection import schema
 from scorecube.collection.schema import label_array
+from scorecube.declare import Variable
 from scorecube.errors import plural
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
@@ -32,7 +32,7 @@ def bytes_of(value: object) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ScoreTable:
     """Scores of one collection, or of several with weights, as analyses compute with them.
 
     metrics, gains, runs: Labels; systems take the place of runs that repeat them.
@@ -70,7 +70,7 @@ class Table:
     trials: int = 1
     seed: int = 1
     topic: str = names.TOPIC
-    part_of: Table | None = None
+    part_of: ScoreTable | None = None
 
     @property
     def why_no_limits(self) -> str:
@@ -102,7 +102,7 @@ class Table:
 
     def dataset(
         self,
-        variables: Sequence[schema.Variable],
+        variables: Sequence[Variable],
         values: Mapping[str, Any],
         coords: Mapping[str, Any] | None = None,
         attrs: Mapping[str, Any] | None = None,
@@ -145,12 +145,12 @@ class Table:
         return list(np.unique(groups_left_out([part.size() for part in self.strata])))
 
     @cached_property
-    def tables_left_out(self) -> tuple[Table, ...]:
+    def tables_left_out(self) -> tuple[ScoreTable, ...]:
         """The table without each group of units; none where there are no groups."""
         groups = groups_left_out([part.size() for part in self.strata])
         return tuple(self._with_units(groups != group) for group in np.unique(groups))
 
-    def _with_units(self, kept: NDArray[np.bool_]) -> Table:
+    def _with_units(self, kept: NDArray[np.bool_]) -> ScoreTable:
         stops = np.cumsum([kept[part.units].sum() for part in self.strata]).tolist()
         slices = map(slice, [0, *stops], stops)
         return replace(

@@ -15,13 +15,13 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.options import option_field
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import Analysis
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.schema import label_array
 from scorecube.collection.topic_means import area_weights, log_scores
+from scorecube.declare import option_field
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import Sampling, topic_counts, topic_samples
 from scorecube.names import Purpose
@@ -71,7 +71,7 @@ class TwoSamples(Analysis):
         """One or several samplings."""
         return self.sampling if isinstance(self.sampling, tuple) else (self.sampling,)
 
-    def n_drawn(self, table: Table) -> list[int]:
+    def n_drawn(self, table: ScoreTable) -> list[int]:
         """Return the units in a sample of each size, ascending; of a part of a table its part."""
         n = (table.part_of or table).sizes.size
         if isinstance(self.size, int | tuple):
@@ -80,11 +80,11 @@ class TwoSamples(Analysis):
             drawn = [n if self.size is None and self.sampling == "replacement" else n // 2]
         return [max(1, size * table.sizes.size // n) for size in drawn]
 
-    def sizes(self, table: Table) -> list[int]:
+    def sizes(self, table: ScoreTable) -> list[int]:
         """Return the topics, or groups of topics, in a sample of each size."""
         return [round(size * table.in_bag) for size in self.n_drawn(table)]
 
-    def notes(self, table: Table) -> list[str]:
+    def notes(self, table: ScoreTable) -> list[str]:
         check_pairs(table, self.name)
         n, largest = table.sizes.size, self.n_drawn(table)[-1]
         for sampling in self.samplings:
@@ -103,18 +103,18 @@ class TwoSamples(Analysis):
             notes.append(f"Samples are of whole bags: of {sizes} topics.")
         return notes
 
-    def bytes_needed(self, table: Table, threads: int) -> int:
+    def bytes_needed(self, table: ScoreTable, threads: int) -> int:
         # What is drawn in trials that are computed together, and sums of two samples of each run.
         of_trial = 2 * 8 * 2 * (len(table.runs) + table.sizes.size)
         of_thread = self.step(table) * of_trial
         return super().bytes_needed(table, threads) + threads * of_thread
 
-    def step(self, table: Table) -> int:
+    def step(self, table: ScoreTable) -> int:
         """Return the number of trials that are computed together."""
         held = 16 * max(len(table.runs), table.sizes.size)
         return max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
 
-    def draws(self, table: Table, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
+    def draws(self, table: ScoreTable, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
         """Yield what is drawn in trials that are computed together: results do not depend on it."""
         key, n_units = table.key(purpose), table.sizes.size
         step = self.step(table)
@@ -126,7 +126,7 @@ class TwoSamples(Analysis):
                 yield (i, j), size, trials, counts
 
     def sums(
-        self, table: Table, cell: int, counts: FloatArray, size: int, runs: Any = slice(None)
+        self, table: ScoreTable, cell: int, counts: FloatArray, size: int, runs: Any = slice(None)
     ) -> FloatArray:
         """Return sums over samples, (run, half, trial), in grid units: summary times size.
 
@@ -140,7 +140,7 @@ class TwoSamples(Analysis):
             sums = table.grids[cell].to_units(means) * size
         return np.asarray(sums.reshape(-1, *counts.shape[:2]))
 
-    def coords(self, table: Table) -> dict[str, Any]:
+    def coords(self, table: ScoreTable) -> dict[str, Any]:
         """Return the labels of the dims sampling and size."""
         return {names.SAMPLING: label_array(self.samplings), names.SIZE: self.sizes(table)}
 
@@ -150,7 +150,7 @@ class TwoSamples(Analysis):
             return dataset
         return dataset.squeeze(names.SAMPLING, drop=True).assign_attrs(sampling=self.sampling)
 
-    def drawn(self, table: Table) -> xr.Dataset:
+    def drawn(self, table: ScoreTable) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
         key, n, size = table.key(Purpose.SWAP_TOPICS), table.sizes.size, self.n_drawn(table)[-1]
         kinds = [SAMPLINGS[sampling] for sampling in self.samplings]
@@ -180,3 +180,17 @@ def area_measures(scores: FloatArray, drawn: FloatArray, size: int) -> FloatArra
     ahead = np.minimum(np.cumsum(drawn[order], axis=0).astype(np.int64), len(weights))
     shares = np.diff(worst[ahead], axis=0, prepend=0.0)
     return np.asarray((shares * scores[order][:, np.newaxis]).sum(axis=0))
+
+
+def along_sampling(result: xr.Dataset) -> xr.Dataset:
+    """Return a result with the dim sampling, also of one."""
+    if names.SAMPLING in result.dims:
+        return result
+    return result.expand_dims({names.SAMPLING: [result.attrs[names.SAMPLING]]})
+
+
+def first_sampling(result: xr.Dataset) -> xr.Dataset:
+    """Return the part of a result that is about the first sampling."""
+    if names.SAMPLING not in result.dims:
+        return result
+    return result.isel(sampling=0).assign_attrs(sampling=str(result[names.SAMPLING].values[0]))

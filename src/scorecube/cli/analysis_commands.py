@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
 from scorecube.cli.terminal import echo_results, notify, track_progress
+from scorecube.declare.options import options_of
 from scorecube.errors import ScorecubeError, counted
+from scorecube.methods import index
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +28,7 @@ TRIALS, PRESET = "trials", "preset"
 
 def analysis_command(name: str) -> Callable[..., None]:
     """Return the function of an analysis command, with a signature of declared options."""
-    kind = registry.load(name)
+    kind = index.load(name)
     options = {key: option for key, option in options_of(kind).items() if option.help}
     shared = {key: option for key, option in SHARED.items() if kind.resamples or key != TRIALS}
     if kind.resamples:
@@ -43,7 +43,7 @@ def analysis_command(name: str) -> Callable[..., None]:
         chosen = {key: values.pop(key) for key in options}
         run_analysis(kind(**chosen), study, {TRIALS: None, PRESET: preset} | values, top)
 
-    summary = next(entry.summary for entry in registry.entries() if entry.name == name)
+    summary = next(entry.summary for entry in index.entries() if entry.name == name)
     examples = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
     command.__doc__ = "\n\n".join([summary, *examples])
     return with_options(options | shared)(command)

@@ -27,7 +27,7 @@ def demo(
 
     Example: scorecube demo --out demo
     """
-    from scorecube import analyses
+    from scorecube import methods
     from scorecube.execute.executor import Executor, default_workers
     from scorecube.report.page import write_page
     from scorecube.workflow import api, inputs
@@ -38,12 +38,12 @@ def demo(
         inputs.evaluate_into(study, NAME, simulated(), METRICS, ("3:2:1",))
     # Simulated judgements are so deep that no team finds documents that others lack.
     for analysis in (
-        analyses.Leaderboard(),
-        analyses.MaxT(),
-        analyses.Swap(sampling="replacement"),
-        analyses.Reliability(),
-        analyses.Correlation(),
-        analyses.Teams(pool_depth=20),
+        methods.Leaderboard(),
+        methods.MaxT(),
+        methods.Swap(sampling="replacement"),
+        methods.Reliability(),
+        methods.Correlation(),
+        methods.Teams(pool_depth=20),
     ):
         with track_progress(analysis.name, "collections") as progress:
             for task in api.plan_in_study(study, analysis, trials=TRIALS, seed=SEED):

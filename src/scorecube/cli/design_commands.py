@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 from typer import Context
 
-from scorecube.analyses.options import Option
 from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.options import (
     As,
@@ -24,6 +23,7 @@ from scorecube.cli.options import (
     with_preset,
 )
 from scorecube.cli.terminal import echo_results, echo_table, notify, split, write_figure
+from scorecube.declare.options import Option
 from scorecube.errors import BadPlan, BadStudy, option
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def design(
 
     Example: scorecube design --curves tools --variance 0.0182,0.1145 --out s2-figure-2.png
     """
-    from scorecube.analyses.designs import design_of_cube, with_options
-    from scorecube.design import topic_set_size
+    from scorecube.methods.design.estimates import design_of_cube, with_options
+    from scorecube.methods.design.sizes import topic_set_size
 
     values |= {"method": method, "mode": mode, "variance_of": variance_of}
     values = with_preset(context, preset, "design", values)
@@ -116,13 +116,13 @@ def wcw(
 
     Example: scorecube wcw --variance Q=0.0368,AP=0.0824 --out wcw.png
     """
-    from scorecube import design as calculator
-    from scorecube.analyses.designs import widths_of_cube
+    from scorecube.methods.design.estimates import widths_of_cube
+    from scorecube.methods.design.sizes import wcw as worst_case_widths
 
     values = with_preset(context, preset, "wcw", values | {"route": route})
     topics = values["topics"] or range(10, 201)
     values |= {"route": split(values["route"]), "topics": topics}
-    show(compute(study, values, calculator.wcw, widths_of_cube), form, out)
+    show(compute(study, values, worst_case_widths, widths_of_cube), form, out)
 
 
 def read_variances(words: Sequence[str] | None) -> dict[str, float] | list[float] | None:
@@ -196,7 +196,11 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
-    from scorecube.analyses.designs import EXTREME_VARIANCES, noncentrality_curves, tool_curves
+    from scorecube.methods.design.estimates import (
+        EXTREME_VARIANCES,
+        noncentrality_curves,
+        tool_curves,
+    )
     from scorecube.report.drawing import drawn
 
     if out is None or study is not None or (curves == "noncentrality" and variance is not None):
@@ -213,9 +217,9 @@ def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any)
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
     """Print the table and the notes of results, and draw them if a figure is requested."""
+    from scorecube.analyses.frames import combine
     from scorecube.report.drawing import check_figure_path, figure
     from scorecube.report.results import table
-    from scorecube.report.tables import combine
 
     if out is not None:
         check_figure_path(out)

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Optional, cast
 
 import typer
 
-from scorecube.analyses.options import Option
-from scorecube.analyses.presets import Paper, preset_of
 from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.declare.options import Option
+from scorecube.declare.presets import Paper
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
@@ -122,6 +122,8 @@ def with_preset(
     """
     if paper is None:
         return dict(values)
+    from scorecube.workflow.presets import preset_of
+
     try:
         preset = preset_of(paper, analysis).values
     except BadPlan as error:

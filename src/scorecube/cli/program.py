@@ -20,7 +20,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scorecube.analyses import registry
 from scorecube.cli import terminal
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.collection_commands import evaluate, fetch, import_, preferences, standardise
@@ -33,6 +32,7 @@ from scorecube.cli.study_commands import figure, forget, info, list_, merge, rep
 from scorecube.cli.sweep_command import sweep
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
+from scorecube.methods import index
 from scorecube.workflow.plugins import load_plugins
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -119,7 +119,7 @@ class Program(TyperGroup):
         super().__init__(**settings)
         for problem in load_plugins():
             notify(f"note: {problem}")
-        analyses = {entry.name: entry.summary for entry in registry.entries()}
+        analyses = {entry.name: entry.summary for entry in index.entries()}
         summaries = analyses | {
             name: (function.__doc__ or "").partition("\n\n")[0]
             for name, function in FUNCTIONS.items()

@@ -18,7 +18,7 @@ from typing import Any
 
 import typer
 
-from scorecube.analyses.options import split_list
+from scorecube.declare.options import split_list
 from scorecube.errors import BadOutput, visible
 
 PLAIN_SECONDS = 5.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.declare import Variable, along
 from scorecube.errors import BadInput
 
 LARGEST_SCORE: Final = 1e12
@@ -19,129 +19,83 @@ SMALLEST_MAXIMUM: Final = 1e-12
 """Smallest maximum of the scores of a metric, unless all are 0: smaller ones lost their digits."""
 MAX_LOADED_BYTES: Final = 2**28
 """Larger cubes and results are opened without loading their values."""
-KINDS = {"count": "iu", "flag": "b", "label": "OUT"}
-"""Role -> dtype kinds of its values; of others ``f``."""
-WORDS = {"low": "lower", "high": "upper"}
-
-
-@dataclass(frozen=True)
-class Variable:
-    """Schema of one variable of a dataset.
-
-    name: Name in datasets.
-    dims: Dims, in order.
-    kinds: Letters of the allowed NumPy dtype kinds, e.g. ``iu``.
-    units: Unit; ``1`` for none.
-    long_name: Meaning.
-    role: What its values are: estimate, low, high, p_value, standard_error, statistic, count,
-        share, flag, label or condition; empty if that is not declared.
-    of: Name of the variable that limits or a standard error belong to.
-    heading: Words for people, where the name in words is not enough.
-    form: How numbers are written, as a format, e.g. ``.2f`` or ``.1%``; by role if empty.
-    """
-
-    name: str
-    dims: tuple[str, ...]
-    kinds: str
-    units: str
-    long_name: str
-    role: str = ""
-    of: str = ""
-    heading: str = ""
-    form: str = ""
-
-    def attrs(self) -> dict[str, str]:
-        """Return the attributes of the variable in a dataset."""
-        role = {"role": self.role} if self.role else {}
-        return {"long_name": self.long_name, "units": self.units, **role}
-
-
-def read_variables(text: str) -> tuple[Variable, ...]:
-    """Return declared variables: ``name | role | units | meaning``, below a line with their dims.
-
-    A heading may follow the name after ``=``, other dtype kinds the role after ``/``, the variable
-    that it belongs to after ``:``, and a format the units after a space. The role ``limits``
-    declares two, ``name_low`` and ``name_high``: the lower and the upper of what is said.
-
-    Examples
-    --------
-    >>> mean, low, high = read_variables(
-    ...     '''
-    ...     [metric run]
-    ...     mean = mean score | estimate | score .3f | mean score of a run
-    ...     mean | limits:mean | score | limit of the mean
-    ...     '''
-    ... )
-    >>> mean.dims, mean.heading, mean.form, low.of, low.long_name
-    (('metric', 'run'), 'mean score', '.3f', 'mean', 'lower limit of the mean')
-    """
-    declared: list[Variable] = []
-    dims: tuple[str, ...] = ()
-    for line in filter(None, map(str.strip, text.splitlines())):
-        if line.startswith("["):
-            dims = tuple(line.strip("[]").split())
-            continue
-        named, role, unit, meaning = (part.strip() for part in line.split(" | "))
-        name, _, heading = named.partition(" = ")
-        role, _, of = role.partition(":")
-        role, _, kinds = role.partition("/")
-        units, _, form = unit.partition(" ")
-        kinds = kinds or KINDS.get(role, "f")
-        for end in ("low", "high") if role == "limits" else ("",):
-            kind, long_name = (end, f"{WORDS[end]} {meaning}") if end else (role, meaning)
-            full = f"{name}_{end}" if end else name
-            declared.append(Variable(full, dims, kinds, units, long_name, kind, of, heading, form))
-    return tuple(declared)
-
-
-COORDINATES = read_variables(
-    """
-    []
-    alpha | condition | 1 .2f | significance level
-    confidence | condition | 1 .2f | confidence level
-    fuzziness | condition | 1 .2f | share of the larger mean below which two means are a tie
-    lower | condition | 1 .2f | lower edge of a bin
-    target | condition | 1 .2f | coefficient that is asked for
-    bin | condition/i | 1 | number of a bin of differences
-    left_out | condition/i | 1 | teams that are left out
-    n_topics_wanted | condition/i | 1 | topics that are to be left
-    rank | condition/i | 1 | place of a run, or of a pair by its p-value
-    size | condition/i | 1 | topics in a sample
-    trial | condition/i | 1 | number of a trial
-    system | label/O | 1 | runs that are repetitions of one system
-    """
+COORDINATES = along(
+    (),
+    Variable("alpha", "condition", "significance level", form=".2f"),
+    Variable("confidence", "condition", "confidence level", form=".2f"),
+    Variable(
+        "fuzziness",
+        "condition",
+        "share of the larger mean below which two means are a tie",
+        form=".2f",
+    ),
+    Variable("lower", "condition", "lower edge of a bin", form=".2f"),
+    Variable("target", "condition", "coefficient that is asked for", form=".2f"),
+    Variable("bin", "condition", "number of a bin of differences", kinds="i"),
+    Variable("left_out", "condition", "teams that are left out", kinds="i"),
+    Variable("n_topics_wanted", "condition", "topics that are to be left", kinds="i"),
+    Variable("rank", "condition", "place of a run, or of a pair by its p-value", kinds="i"),
+    Variable("size", "condition", "topics in a sample", kinds="i"),
+    Variable("trial", "condition", "number of a trial", kinds="i"),
+    Variable("system", "label", "runs that are repetitions of one system", kinds="O"),
 )
 """What rows of results are about; tables may declare these names otherwise."""
 
 CELL = (names.METRIC, names.GAIN)
 """Dims of metrics under gain settings."""
-RANKINGS = read_variables(
-    """
-    [run topic rank]
-    level_at_rank | /i | level | relevance level at a rank; -1 unjudged or behind the end
-    [run topic]
-    n_retrieved | /iu | documents | documents returned for a topic
-    [topic level]
-    n_judged | /iu | documents | documents judged at a level
-    """
+RANKINGS = (
+    *along(
+        ("run", "topic", "rank"),
+        Variable(
+            "level_at_rank",
+            "",
+            "relevance level at a rank; -1 unjudged or behind the end",
+            "level",
+            kinds="i",
+        ),
+    ),
+    *along(
+        ("run", "topic"),
+        Variable("n_retrieved", "", "documents returned for a topic", "documents", kinds="iu"),
+    ),
+    *along(
+        ("topic", "level"),
+        Variable("n_judged", "", "documents judged at a level", "documents", kinds="iu"),
+    ),
 )
-DOCUMENTS = read_variables(
-    """
-    [run topic rank]
-    document_at_rank | /i | 1 | number of the judged document at a rank; -1 for none
-    [topic document]
-    level_of_document | /i | level | relevance level; -1 not judged, or behind the last one
-    """
+DOCUMENTS = (
+    *along(
+        ("run", "topic", "rank"),
+        Variable(
+            "document_at_rank",
+            "",
+            "number of the judged document at a rank; -1 for none",
+            kinds="i",
+        ),
+    ),
+    *along(
+        ("topic", "document"),
+        Variable(
+            "level_of_document",
+            "",
+            "relevance level; -1 not judged, or behind the last one",
+            "level",
+            kinds="i",
+        ),
+    ),
 )
 """Documents at ranks."""
-KEYS = read_variables(
-    """
-    [topic document]
-    document_key | /i | 1 | hash of the id of a judged document; 0 behind the topic's last document
-    """
+KEYS = along(
+    ("topic", "document"),
+    Variable(
+        "document_key",
+        "",
+        "hash of the id of a judged document; 0 behind the topic's last document",
+        kinds="i",
+    ),
 )
 """Documents under other judgements; absent from digests."""
-CUBE = read_variables("[metric gain run topic]\n score |  | 1 | effectiveness score")
+CUBE = along(("metric", "gain", "run", "topic"), Variable("score", "", "effectiveness score"))
 LEVEL_AT_RANK = RANKINGS[0].name
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.frames import KEYS
 from scorecube.collection.schema import labels_of
+from scorecube.declare import number_range, with_limits
 from scorecube.report.formats import as_records
-from scorecube.report.readable import KEYS, number_range, with_limits
 
 NOT_JUDGED = "not judged"
 """Verdict on a collection that a gate looks at, and does not judge."""

@@ -19,14 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scorecube import names
+from scorecube.analyses.frames import COLLECTION
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
+from scorecube.declare import View
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, write_file
 from scorecube.report.formats import shorten
 from scorecube.report.results import conditions, of_metrics, view_of_result
-from scorecube.report.tables import COLLECTION
-from scorecube.report.views import View
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.

@@ -20,32 +20,26 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses.frames import (
+    COLLECTION,
+    KEYS,
+    combine,
+    frame_of,
+    merge_gains,
+    rows_at,
+    trait,
+    where,
+    with_labels,
+)
+from scorecube.analyses.printed import AS_PRINTED, MARKS
+from scorecube.declare import Table
+from scorecube.declare.tables import LIMITS, Shown
 from scorecube.errors import BadName, counted, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.marks import check_marks, with_marks, written
-from scorecube.report.readable import (
-    KEYS,
-    TO,
-    Cells,
-    check_columns,
-    intervals_of,
-    layout_of,
-    merge_gains,
-    readable,
-    with_labels,
-)
-from scorecube.report.results import answers, conditions, rows_at, view_of_result
-from scorecube.report.tables import (
-    AS_PRINTED,
-    COLLECTION,
-    LIMITS,
-    MARKS,
-    Table,
-    combine,
-    trait,
-    where,
-)
+from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
+from scorecube.report.results import answers, conditions, view_of_result
 
 LEAST_BAR, MOST_BAR = 12, 40
 """Columns of drawn limits."""
@@ -296,11 +290,11 @@ def _title(results: Sequence[xr.Dataset]) -> str:
 
 def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
     """Return the rows of a result that may be shown, of a table of runs those of one metric."""
-    if names.RUN in table.dims.split() or names.PAIR in table.dims.split():
+    if names.RUN in table.dims or names.PAIR in table.dims:
         result = result.isel({names.METRIC: [0], names.GAIN: [0]}, missing_dims="ignore")
-    if table.rows(result) > MOST_MADE:
+    if table.n_rows(result) > MOST_MADE:
         return pd.DataFrame()
-    frame = table.frame(result)
+    frame = frame_of(table, result)
     if table.brief and names.METRIC in frame:
         traits = frame.attrs
         frame = rows_at(with_labels(frame), table.at)
@@ -313,12 +307,10 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
 def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the columns that a terminal shows of a table, by heading."""
     layout = {}
-    for word in (table.brief or " ".join(map(str, frame.columns.drop(COLLECTION)))).split():
-        heading, _, text = word.partition("=")
-        text = text or heading
-        names_of = [f"{text[:-1]}{end}" for end in LIMITS] if "~" in text else text.split(",")
-        if names_of[0] in frame:
-            layout[heading.replace("_", " ")] = tuple(name for name in names_of if name in frame)
+    for given in table.brief or [str(name) for name in frame.columns.drop(COLLECTION)]:
+        column = Shown(given, (given,)) if isinstance(given, str) else given
+        if column.columns[0] in frame:
+            layout[column.heading] = tuple(name for name in column.columns if name in frame)
     return layout
 
 

@@ -6,9 +6,9 @@ import re
 
 import pandas as pd
 
+from scorecube.analyses.printed import MARKS
 from scorecube.errors import BadPlan, option
 from scorecube.report.readable import Cells
-from scorecube.report.tables import MARKS
 
 FIRST = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}"
 LAST = "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"

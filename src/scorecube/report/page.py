@@ -21,7 +21,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from scorecube import names
+from scorecube.analyses.frames import COLLECTION, combine, frame_of
 from scorecube.collection.schema import labels_of
+from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, Question, View
 from scorecube.errors import BadName, BadStudy, counted, plural, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
@@ -31,16 +33,7 @@ from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, software
 from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
 from scorecube.report.study import showing
-from scorecube.report.tables import COLLECTION, combine
-from scorecube.report.views import (
-    LEADERBOARD,
-    QUESTIONS,
-    Answer,
-    Question,
-    View,
-    view_names,
-    view_of,
-)
+from scorecube.report.views import joins_collections, view_names, view_of
 from scorecube.storage import Study
 
 MOST_ROWS, MOST_NAMED = 5_000, 4
@@ -191,11 +184,11 @@ def part_of(kind: str, result: xr.Dataset) -> Part:
     view, pictures = view_of(kind), []
     whole = {view.first_table, "collections"} & view.tables.keys()  # of a board its matrix
     frames = {
-        name: table.frame(result)
+        name: frame_of(table, result)
         for name, table in view.tables.items()
-        if name in whole or (name in view.shown and table.rows(result) <= MOST_ROWS)
+        if name in whole or (name in view.shown and table.n_rows(result) <= MOST_ROWS)
     }
-    if view.figure is not None and kind not in LEADERBOARD.analyses:
+    if view.figure is not None and not view.as_leaderboard:
         gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
         for gain in gains or [""]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
@@ -213,8 +206,9 @@ def render(
     metrics: Sequence[str],
 ) -> str:
     """Return a page, given facts of its collections as from `overview` and their results."""
-    board = next((section for section in sections if section.kind in LEADERBOARD.analyses), None)
-    joined = next((section for section in sections if section.kind == "board"), None)
+    ranked = [section for section in sections if section.view.as_leaderboard]
+    board = next(iter(ranked), None)
+    joined = next((section for section in ranked if joins_collections(section.kind)), None)
     several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
     matrices = []
     if several and joined is not None:
@@ -281,10 +275,9 @@ def _cards(
     """
     cards = []
     for question in QUESTIONS:
-        # A board ranks runs over collections, and says nothing more of one.
-        kinds = [kind for kind in question.analyses if several or kind != "board"]
-        order = {kind: place for place, kind in enumerate(kinds)}
-        for section in sorted(sections, key=lambda section: order.get(section.kind, len(order))):
+        # What joins collections says nothing more of one.
+        fitting = [each for each in sections if several or not joins_collections(each.kind)]
+        for section in sorted(fitting, key=lambda each: each.view.card):
             if answers := section.answers(question):
                 shown = [answer for answer in answers if answer.label in labels]
                 shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]

@@ -11,22 +11,14 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from scorecube import names
+from scorecube.analyses.frames import COLLECTION, KEYS, merge_gains, with_labels
+from scorecube.declare import limited, number_range
+from scorecube.declare.numbers import NONE
+from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.formats import as_records
-from scorecube.report.readable import (
-    KEYS,
-    NONE,
-    TO,
-    Cells,
-    layout_of,
-    limited,
-    merge_gains,
-    number_range,
-    readable,
-    with_labels,
-)
-from scorecube.report.tables import COLLECTION, LIMITS
+from scorecube.report.readable import TO, Cells, layout_of, readable
 
 MOST_RUNS, MOST_SHOWN = 300, 300
 """Rows of a leaderboard, and of a table."""

@@ -11,13 +11,14 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import registry
-from scorecube.analyses.options import options_of
+from scorecube.analyses.frames import KEYS, frame_of
 from scorecube.collection.arguments import as_cube, check_dataset, metric_names
 from scorecube.collection.selection import parse_known
+from scorecube.declare import Answer, View, number_range
+from scorecube.declare.options import options_of
 from scorecube.errors import BadName, BadPlan, counted, nearest, option
-from scorecube.report.readable import KEYS, number_range, with_labels
-from scorecube.report.views import Answer, View, view_of
+from scorecube.methods import index
+from scorecube.report.views import view_of
 
 MOST_VALUES = 6
 """Of an option that are named."""
@@ -36,7 +37,7 @@ def view_of_result(result: xr.Dataset) -> View:
 def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     """Return a table of one result, of a cube or rankings; see `scorecube.table`."""
     view, result = view_of_result(result), as_cube(result)
-    return view.find_table(name, [result]).frame(result)
+    return frame_of(view.find_table(name, [result]), result)
 
 
 def answers(result: xr.Dataset) -> list[Answer]:
@@ -61,7 +62,7 @@ def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 def told_options(attrs: Mapping[Any, Any]) -> dict[str, str]:
     """Return the options of a result as words, without those that name what it is about."""
     kind = str(attrs.get("analysis", ""))
-    declared = options_of(registry.load(kind)) if kind in registry.names() else {}
+    declared = options_of(index.load(kind)) if kind in index.names() else {}
     return {
         name: _words(value)
         for name, value in options_of_result(attrs).items()
@@ -87,8 +88,8 @@ def conditions(*results: Mapping[Any, Any]) -> str:
 def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the options that are always said, and those that are not the default."""
     options, kind = options_of_result(attrs), str(attrs.get("analysis", ""))
-    declared = options_of(registry.load(kind)) if kind in registry.names() else {}
-    always = view_of(kind).conditions.split() if options else []
+    declared = options_of(index.load(kind)) if kind in index.names() else {}
+    always = view_of(kind).conditions if options else []
     for name, value in options.items():
         option, word = declared.get(name), name.replace("_", " ")
         if option is not None:
@@ -167,21 +168,6 @@ def select_rows(
         within = [key for key in keys if key in frame]
         frame = frame.groupby(within, sort=False).head(top) if within else frame.head(top)
     return frame.reset_index(drop=True)
-
-
-def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[dict[Any, Any]]:
-    """Return rows with labels of their metrics, at the largest or at one value of columns."""
-    return rows_at(with_labels(frame), at).to_dict("records")
-
-
-def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return the rows with the largest value of columns, or with a value that some row has."""
-    for name, value in (at or {}).items():
-        if name in frame and len(frame):
-            wanted = frame[name].max() if value == np.inf else value
-            inside = frame[name] == wanted
-            frame = frame[inside] if inside.any() else frame
-    return frame
 
 
 def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:

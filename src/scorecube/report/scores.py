@@ -8,16 +8,17 @@ from typing import Any
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import designs, score_facts
-from scorecube.collection.schema import labels_of
+from scorecube.analyses import score_facts
+from scorecube.analyses.frames import COLLECTION, frame_of
+from scorecube.collection.schema import CELL, labels_of
+from scorecube.declare import Column, Down, Table, View, maybe
 from scorecube.errors import BadPlan
-from scorecube.report.tables import COLLECTION, Table
-from scorecube.report.views import View
+from scorecube.methods.design import estimates as designs
 
 MEANS = Table(
-    "metric gain run",
-    "metric gain run team? system? mean n_topics",
-    sort="-mean",
+    (*CELL, "run"),
+    (*CELL, "run", *maybe("team", "system"), "mean", "n_topics"),
+    sort=(Down("mean"),),
     within=2,
     source="cube",
     part=score_facts.means,
@@ -26,26 +27,31 @@ MEANS = Table(
 """Mean score of every run; the best first."""
 TABLES = {
     "means": MEANS,
-    "cells": Table("metric gain run topic", "metric gain run topic score", source="cube"),
+    "cells": Table((*CELL, "run", "topic"), (*CELL, "run", "topic", "score"), source="cube"),
     "variance": Table(
-        "metric gain",
-        "metric gain n_runs n_topics within_variance paired_variance",
+        CELL,
+        (*CELL, "n_runs", "n_topics", "within_variance", "paired_variance"),
         source="cube",
         part=lambda cube: designs.variances(cube, "drop"),
         variables=designs.VARIANCES,
     ),
     "statistics": Table(
-        "",
-        "n_runs n_teams n_topics judged n_level_{level}=n_level n_relevant",
+        (),
+        ("n_runs", "n_teams", "n_topics", "judged", Column("n_level", each="level"), "n_relevant"),
         source="rankings",
         part=score_facts.statistics,
         variables=score_facts.STATISTICS,
     ),
     "preferred_rank": Table(
-        "topic",
-        "topic run=preferred_run rank=preferred found_level_{level}=found_level "
-        "n_level_{level}=n_level",
-        whole="rank",
+        ("topic",),
+        (
+            "topic",
+            Column("run", of="preferred_run"),
+            Column("rank", of="preferred"),
+            Column("found_level", each="level"),
+            Column("n_level", each="level"),
+        ),
+        whole=("rank",),
         source="rankings",
         part=score_facts.preferred_rank,
     ),
@@ -63,7 +69,7 @@ def mean_curves(canvas: Any, cubes: Sequence[xr.Dataset]) -> None:
         raise BadPlan("these collections have no metric in common; choose others")
     axes = canvas.panel()
     for k, cube in enumerate(cubes):
-        means = MEANS.frame(cube.sel({names.METRIC: [metric]}).isel({names.GAIN: [0]}))["mean"]
+        means = frame_of(MEANS, cube.sel({names.METRIC: [metric]}).isel({names.GAIN: [0]}))["mean"]
         style = canvas.curve(k, 3.0, 1.0)
         axes.plot(range(1, len(means) + 1), means, label=cube.attrs.get(COLLECTION, ""), **style)
     axes.set(title=metric, xlabel="runs, the best first", ylabel="mean score", ylim=(0.0, None))

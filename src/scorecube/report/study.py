@@ -11,14 +11,16 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.frames import COLLECTION, combine, frame_of
 from scorecube.collection.arguments import metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
+from scorecube.declare import View
 from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy, ScorecubeError, option
 from scorecube.report.papers import FORMATS, caption
 from scorecube.report.results import chosen_metrics, of_metrics, told_options
-from scorecube.report.tables import COLLECTION, averages, combine
-from scorecube.report.views import View, view_names, view_of
+from scorecube.report.tables import averages
+from scorecube.report.views import view_names, view_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +89,7 @@ def collect_table(
         if present == []:
             continue
         with showing(study, str(source.attrs[COLLECTION]), analysis):
-            frame = table.frame(of_metrics(source, present))
+            frame = frame_of(table, of_metrics(source, present))
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
         told = told_options(source.attrs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from scorecube.analyses import registry
+from scorecube.methods import index
 
 decorate: Any = xr.register_dataset_accessor
 
@@ -24,9 +24,9 @@ class ScorecubeAccessor:
         self._dataset = dataset
 
     def __getattr__(self, name: str) -> Callable[..., xr.Dataset]:
-        if name not in registry.names():
-            raise AttributeError(f"no analysis {name!r}; there are {', '.join(registry.names())}")
-        kind: Any = registry.load(name)
+        if name not in index.names():
+            raise AttributeError(f"no analysis {name!r}; there are {', '.join(index.names())}")
+        kind: Any = index.load(name)
 
         def method(**arguments: Any) -> xr.Dataset:
             from scorecube.workflow.api import analyse
@@ -39,9 +39,7 @@ class ScorecubeAccessor:
         return method
 
     def __repr__(self) -> str:
-        return (
-            f"Analyses of this cube, such as cube.scorecube.swap(): {', '.join(registry.names())}"
-        )
+        return f"Analyses of this cube, such as cube.scorecube.swap(): {', '.join(index.names())}"
 
     def __dir__(self) -> list[str]:
-        return list(registry.names())
+        return list(index.names())

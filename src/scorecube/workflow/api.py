@@ -12,26 +12,27 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses import registry
 from scorecube.analyses.plan import check_analysis, make_plan
-from scorecube.analyses.presets import Preset, adapted, preset_of, selection_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.analyses.shared_options import SHARED
 from scorecube.analyses.units import units_of
 from scorecube.collection.arguments import as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.many_collections import join_collections
 from scorecube.collection.selection import select
+from scorecube.declare import Preset
 from scorecube.errors import BadPlan, in_python, option
 from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
+from scorecube.methods import index
+from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
 from scorecube.workflow.inputs import import_scores, read_rankings
+from scorecube.workflow.presets import preset_of, selection_of
 from scorecube.workflow.tasks import ADAPTED, PRESET, plan_in_study
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def analyse(
         if of_paper is not None:
             part, said = selection_of(of_paper, chosen, {})
             chosen = select(chosen, **part)
-            record, remarks = adapted(of_paper, record, chosen.sizes[names.TOPIC])
+            record, remarks = record.fitted(of_paper, chosen.sizes[names.TOPIC])
             said += remarks
         plan = make_plan(chosen, record, trials=trials, seed=seed, said=said)
         for warning in plan.warnings:
@@ -135,12 +136,12 @@ def _as_in_paper(
     """Return the settings of a paper, its analysis, and its trials unless they are given."""
     paper, _, name = preset.partition(" ")
     chosen = preset_of(paper, name)
-    if analysis is not None or name not in registry.names():
+    if analysis is not None or name not in index.names():
         text = f"{option('preset')}: expected an analysis of cubes, alone; found {preset!r}"
         raise BadPlan(text, option="preset")
     options = dict(chosen.values)
     of_paper = options.pop("trials", None)
-    return chosen, registry.load(name)(**options), of_paper if trials is None else trials
+    return chosen, index.load(name)(**options), of_paper if trials is None else trials
 
 
 def _joined(results: dict[str, xr.Dataset]) -> Any:
@@ -184,7 +185,7 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     if isinstance(result, xr.DataArray):
         result = as_cube(result)
     if isinstance(result, xr.DataTree):
-        kind = rf"(?<=.)/({'|'.join(registry.names())})(-\d+)?$"  # of a sweep
+        kind = rf"(?<=.)/({'|'.join(index.names())})(-\d+)?$"  # of a sweep
         held = [node for node in result.subtree if node.data_vars]
         parts = {re.sub(kind, "", k.path).strip("/"): k.to_dataset() for k in held}
     elif _is_of_several(result):
@@ -200,9 +201,7 @@ def _is_of_several(result: Any) -> bool:
     if not isinstance(result, xr.Dataset) or names.COLLECTION not in result.dims:
         return False
     name = result.attrs.get("analysis")
-    return names.SCORE in result or (
-        name in registry.names() and registry.load(name).n_collections == 1
-    )
+    return names.SCORE in result or (name in index.names() and index.load(name).n_collections == 1)
 
 
 def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:
@@ -334,7 +333,7 @@ def list_analyses() -> pd.DataFrame:
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in registry.entries()])
+    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in index.entries()])
 
 
 __all__ = [

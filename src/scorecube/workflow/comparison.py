@@ -12,11 +12,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.table import Table
+from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import Range
 from scorecube.collection.arguments import cubes_of
-from scorecube.collection.schema import labels_of, read_variables
+from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
+from scorecube.declare import Variable, along
 from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
@@ -37,17 +38,17 @@ TINY = 1e-4
 Missing = Literal["refuse", "drop"]
 Cell = tuple[str, str]
 """A metric and a gain setting."""
-VARIABLES = read_variables("""
-    [collection metric gain]
-    difference | estimate | score | mean score of the system less that of the baseline
-    low | low:difference | score | lower limit of the difference
-    high | high:difference | score | upper limit of the difference
-    p_value | p_value | 1 | p-value of no difference, two-sided, from the estimate of the limits
-    wins | count | topics | topics on which the system is better
-    ties | count | topics | topics on which both are equal
-    losses | count | topics | topics on which the system is worse
-    smallest_shown | estimate | score | half the width of the limits
-""")
+VARIABLES = along(
+    ("collection", "metric", "gain"),
+    Variable("difference", "estimate", "mean of the system less that of the baseline", "score"),
+    Variable("low", "low", "lower limit of the difference", "score", of="difference"),
+    Variable("high", "high", "upper limit of the difference", "score", of="difference"),
+    Variable("p_value", "p_value", "two-sided, of no difference, as its limits"),
+    Variable("wins", "count", "topics on which the system is better", "topics"),
+    Variable("ties", "count", "topics on which both are equal", "topics"),
+    Variable("losses", "count", "topics on which the system is worse", "topics"),
+    Variable("smallest_shown", "estimate", "half the width of the limits", "score"),
+)
 NO_SUCH_METRIC = "no such metric"
 TOO_FEW = "too few topics differ"
 
@@ -281,7 +282,7 @@ def _parts(
             yield (metric, gain), part
 
 
-def _part(table: Table, cell: int, asked: Asked, metric: str) -> Part | str:
+def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> Part | str:
     """Return the differences of two systems of a table in a cell, or the scores of one."""
     if len(table.sizes) < 2:
         return "a single topic has no limits"
@@ -301,7 +302,9 @@ def _part(table: Table, cell: int, asked: Asked, metric: str) -> Part | str:
     return Part(sample, ends, least, bool(table.binary[cell]), bool(table.higher[cell]), counts)
 
 
-def _differences(table: Table, cell: int, asked: Asked) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _differences(
+    table: ScoreTable, cell: int, asked: Asked
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the differences of two systems on units: 0 where they are equal, or all are tiny."""
     first, second = (table.scores[cell, table.runs.index(name)] for name in asked.systems)
     apart = first - second
@@ -313,7 +316,7 @@ def _differences(table: Table, cell: int, asked: Asked) -> np.ndarray[Any, np.dt
     return np.where(np.abs(apart) <= least, 0.0, apart)
 
 
-def _notes_of_tiny(name: str, metric: str, table: Table, asked: Asked) -> list[str]:
+def _notes_of_tiny(name: str, metric: str, table: ScoreTable, asked: Asked) -> list[str]:
     """Return a note where differences count as equal that are not."""
     if asked.baseline is None:
         return []

@@ -13,9 +13,9 @@ from scorecube import names
 from scorecube.collection.arguments import cubes_of, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
+from scorecube.declare import limited
 from scorecube.errors import BadName, BadPlan, nearest, option
 from scorecube.report.comparison import NOT_JUDGED
-from scorecube.report.readable import limited
 from scorecube.statistics.paired_tests import holm
 from scorecube.workflow.comparison import Asked, Cell, Compared, Missing, Row, compared
 

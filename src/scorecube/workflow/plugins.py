@@ -17,7 +17,7 @@ def load_plugins() -> tuple[str, ...]:
         try:
             loaded = point.load()  # a metric and a reader declare themselves
             if point.group == "scorecube.analyses":
-                from scorecube.analyses.registry import register
+                from scorecube.methods.index import register
 
                 register(loaded)
         except Exception as error:

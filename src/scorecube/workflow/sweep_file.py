@@ -33,14 +33,14 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scorecube.analyses import registry
-from scorecube.analyses.options import Option, Record, options_of
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.declare.options import Option, Record, options_of
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
 from scorecube.ingest.files import expand, parts_of, read_text
 from scorecube.ingest.options import EVALUATE, IMPORT
+from scorecube.methods import index
 from scorecube.storage import Study
 from scorecube.workflow import inputs
 
@@ -187,11 +187,11 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
     """Yield one entry per combination of the grid."""
     constant = dict(table)
     name, grid = constant.pop("name", None), constant.pop("grid", {})
-    if name not in registry.names():
-        raise BadInput(f"no analysis {name!r}; there are {', '.join(registry.names())}", where)
+    if name not in index.names():
+        raise BadInput(f"no analysis {name!r}; there are {', '.join(index.names())}", where)
     if not (isinstance(grid, dict) and all(isinstance(value, list) for value in grid.values())):
         raise BadInput("grid: expected lists of values by setting", where)
-    kind, where = registry.load(name), f"{where} ({name})"
+    kind, where = index.load(name), f"{where} ({name})"
     own = options_of(kind)
     options = {key: SHARED[key] for key in ("trials", "seed", *SELECTION)} | dict(own)
     usual = {key: shared[key] for key in ("trials", "seed") if key in shared}

@@ -11,19 +11,19 @@ from typing import Any
 import xarray as xr
 
 from scorecube.analyses.plan import Plan, check_analysis, make_plan
-from scorecube.analyses.presets import adapted, preset_of, selection_of
 from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
 from scorecube.collection.arguments import labels
 from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.many_collections import in_board_order, join_collections
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadName, BadPlan, BadStudy, option
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
+from scorecube.methods.leaderboard.collections import in_board_order, join_collections
 from scorecube.names import GAIN, SETTING, TOPIC
 from scorecube.storage import Collection, Study, select_disjoint
+from scorecube.workflow.presets import preset_of, selection_of
 
 REQUEST = "request"
 """Attribute of a result of a sweep: digest of what was asked for, see `sweep`."""
@@ -143,7 +143,7 @@ def plan_in_study(
             if record.uses_rankings:
                 cube = with_rankings(cube, study[group[0]].rankings)
         if of_paper is not None:
-            fitted, remarks = adapted(of_paper, record, cube.sizes[TOPIC])
+            fitted, remarks = record.fitted(of_paper, cube.sizes[TOPIC])
             said += remarks
         with _naming(group[0]):
             plan = make_plan(cube, fitted, trials=trials, seed=seed, said=said)

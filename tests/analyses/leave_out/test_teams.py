@@ -12,11 +12,11 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
-from scorecube.analyses.judged_runs import judged_runs
-from scorecube.analyses.teams import Teams
 from scorecube.analyses.units import groups_left_out
 from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_depth
 from scorecube.errors import BadPlan
+from scorecube.methods.teams.judged_runs import judged_runs
+from scorecube.methods.teams.record import Teams
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import scorecube as sc
-from scorecube.analyses.teams import Teams
 from scorecube.collection.rankings import with_rankings
+from scorecube.methods.teams.record import Teams
 from scorecube.metrics import gain_values
 from tests.oracles import teams as plain
 from tests.oracles.teams import Collection

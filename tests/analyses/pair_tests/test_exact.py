@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scorecube import analyses
+from scorecube import methods
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores, samples
 from tests.oracles.agreement import (
     FAMILIES,
@@ -30,9 +30,9 @@ from tests.oracles.agreement import (
 )
 
 # Shares of all resamples, without one more for what was observed.
-Bootstrap = partial(analyses.Bootstrap, plus_one=False)
-Randomisation = partial(analyses.Randomisation, plus_one=False)
-Tukey = partial(analyses.Tukey, plus_one=False)
+Bootstrap = partial(methods.Bootstrap, plus_one=False)
+Randomisation = partial(methods.Randomisation, plus_one=False)
+Tukey = partial(methods.Tukey, plus_one=False)
 EXAMPLE: Table = [
     [Fraction(k, 10) for k in row] for row in ((7, 3, 2, 6, 4), (5, 1, 0, 2, 4), (0, 0, 2, 1, 3))
 ]  # SPEC B.2: a, b, c

@@ -15,7 +15,8 @@ import pytest
 import xarray as xr
 
 from scorecube import Bootstrap, Leaderboard, MaxT, Paired, Randomisation, Tukey
-from scorecube.analyses import bootstrap, single_tests
+from scorecube.methods.pairs import bootstrap
+from scorecube.methods.pairs import tests as single_tests
 from scorecube.workflow.api import analyse, cube_from_scores
 
 TESTS: tuple[Any, ...] = (

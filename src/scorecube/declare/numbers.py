@@ -1,0 +1,77 @@
+"""Numbers as people read them, with the digits that their limits allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+NONE = "-"
+"""Stands for a number that is missing."""
+UNKNOWN = -1
+
+
+class Marked(str):
+    """A number with marks, aligned as numbers are."""
+
+    __slots__ = ()
+
+
+def decimals_of(half_widths: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return with how many decimals numbers are written, given half-widths of their limits.
+
+    The rule of the Particle Data Group (2024, section 5.3) for standard errors: two digits of the
+    half-width if they are at most 35, else one. `UNKNOWN` for a half-width that is not above 0.
+
+    Examples
+    --------
+    >>> decimals_of([0.075, 0.021, 14.0, 0.0043]).tolist()
+    [2, 3, 0, 3]
+    """
+    widths = np.asarray(half_widths, float)
+    known = np.isfinite(widths) & (widths > 0)
+    exponent = np.floor(np.log10(widths, where=known, out=np.zeros_like(widths)))
+    three = np.rint(np.where(known, widths, 1.0) * 10.0 ** (2 - exponent))
+    two = (three < 355) | (three >= 950)  # .0096 is written as .010
+    places: Any = two - exponent - (three >= 950)
+    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
+
+
+def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, str]:
+    """Return a number and its limits with the digits that these allow; in a form without them.
+
+    Examples
+    --------
+    >>> limited(0.6912, 0.6149, 0.7631), limited(0.031, 0.021, 0.0472, "+.1%")
+    (('0.69', '0.61 to 0.76'), ('+3.1%', '+2.1% to +4.7%'))
+    >>> limited(0.05, 0.04, None, ".2f"), limited(0.5, None, None)
+    (('0.05', '0.04 to no limit'), ('0.500', ''))
+    """
+    if not is_known(value):
+        return NONE, ""
+    if not is_known(low):
+        return format(value, form), ""
+    if is_known(high) and high > low and not form.endswith(("d", ".0f")):
+        places = decimals_of((high - low) / 2 * (100 if form.endswith("%") else 1))
+        form = f"{'+' * form.startswith('+')}z{',' * (',' in form)}.{places}{form[-1]}"
+    upper = format(high, form) if is_known(high) else "no limit"
+    return format(value, form), f"{low:{form}} to {upper}"
+
+
+def with_limits(value: float, low: Any, high: Any, form: str = ".3f") -> str:
+    """Return a number with its limits in brackets: ``0.69 (0.61 to 0.76)``."""
+    number, limits = limited(value, low, high, form)
+    return f"{number} ({limits})" if limits else number
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return value is not None and math.isfinite(value)
+
+
+def number_range(numbers: Collection[float], form: str = ",d") -> str:
+    """Return the smallest and the largest number, or the one that all are: ``3 to 5``."""
+    low, high = format(min(numbers), form), format(max(numbers), form)
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,1 @@
+"""The method: rank correlation between metrics and gain settings."""

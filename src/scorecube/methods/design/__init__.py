@@ -1,0 +1,1 @@
+"""The method: topic set size design, and worst-case widths of intervals."""

@@ -1,0 +1,231 @@
+"""Topic set size design for the variances of scores, and the curves of Sakai 2017."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.differences import width_of
+from scorecube.analyses.jackknife import limits, of_scores
+from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import ScoreTable
+from scorecube.collection.schema import annotate
+from scorecube.declare import Variable, along, limits_of
+from scorecube.errors import BadInput, BadPlan
+from scorecube.methods.design.parameters import QUANTITIES
+from scorecube.methods.design.power import exact_noncentrality, tool_noncentrality
+from scorecube.methods.design.sizes import (
+    AS_IN_PAPERS,
+    WITHIN,
+    default_variance_of,
+    topic_set_size,
+    wcw,
+)
+from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
+from scorecube.statistics.variance import components, within_system_variance
+
+Missing = Literal["refuse", "drop"]
+VarianceOf = Literal["paired", "within"]
+VARIANCES = along(
+    ("metric", "gain"),
+    Variable("within_variance", "estimate", "variance of scores within systems (one-way)"),
+    limits_of("within_variance", "limit of the variance within systems"),
+    Variable(
+        "paired_variance", "estimate", "variance left after systems and topics (two-way residual)"
+    ),
+    limits_of("paired_variance", "limit of the two-way residual variance"),
+)
+"""Of `variances`."""
+TOPIC_LIMITS = along((), limits_of("topics", "limit of the number of topics", "topics"))
+SIZES = (
+    *(Variable(name, of.role, of.meaning, of.units) for name, of in QUANTITIES.items()),
+    *TOPIC_LIMITS,
+)
+"""Of designs."""
+NO_VARIANCE = "no variance between runs: nothing to detect"
+FEWEST = 25
+"""Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
+OPTIONS = ("min_diff", "systems", "alpha", "beta")
+FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
+CONDITIONS = {
+    "a": (0.05, 0.20, 10),
+    "b": (0.05, 0.10, 5),
+    "c": (0.01, 0.20, 18),
+    "d": (0.01, 0.10, 10),
+}
+"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
+EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
+ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
+GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
+
+
+def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
+    """Estimate the variances of every metric and gain setting of a cube.
+
+    Parameters
+    ----------
+    cube
+        Scores, e.g. from `evaluate`.
+    missing
+        ``refuse`` missing scores, or ``drop`` their topics.
+
+    Returns
+    -------
+    variances
+        Dataset over metric and gain. `within_variance` (one-way, within systems) is the parameter
+        of Sakai's spreadsheets; `paired_variance` (two-way residual, of systems on the same topics)
+        is smaller. Both have ``_low`` and ``_high``, 95 % jackknife limits over topics, from 25
+        topics on.
+
+    References
+    ----------
+    Sakai and Shang 2016, equation 1.
+
+    Examples
+    --------
+    >>> from scorecube.testing import simulate_cube
+    >>> result = variances(simulate_cube(n_runs=5, seed=1))
+    >>> result["within_variance"].dims, result["within_variance"].round(4).values.tolist()
+    (('metric', 'gain'), [[0.0579], [0.0608]])
+    """
+    table = make_table(cube, missing=missing, bags=False)
+    n_units = table.sizes.size  # of topics in groups, the groups
+    values: dict[str, Any] = {}
+    least = np.array([_rounding(table, cell) for cell in range(len(table.scores))])
+    for name, estimate in (
+        ("within_variance", within_system_variance),
+        ("paired_variance", lambda scores: components(scores)[-1]),
+    ):
+        values[name], *left_out = of_scores(table, estimate)
+        values[name][values[name] <= least**2] = 0.0  # of equal scores, what is left is rounding
+        ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
+        values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
+    of_cube = getattr(cube, "attrs", {})
+    kept = {key: of_cube[key] for key in ("collection", names.LEFT_OUT) if key in of_cube}
+    attrs = kept | {"trials": 0, "n_topics": n_units, "notes": list(table.notes)}
+    return table.dataset(VARIANCES, values, attrs=attrs)
+
+
+def _rounding(table: ScoreTable, cell: int) -> float:
+    """Return the difference up to which scores of a cell are equal."""
+    width = width_of(table, cell)
+    return EQUAL_SIZE * float(np.abs(table.scores[cell]).max()) if width is None else EQUAL * width
+
+
+def design_of_cube(
+    cube: Any, missing: Missing = "refuse", variance_of: VarianceOf | None = None, **settings: Any
+) -> xr.Dataset:
+    """Return `topic_set_size` by one of the variances of scores, with jackknife limits."""
+    estimated, parts = variances(cube, missing), []
+    chosen = variance_of or default_variance_of(True, settings.get("mode", "exact"))
+    for end in ("", "_low", "_high"):
+        variance = estimated[f"{chosen}_variance{end}"].reset_coords(drop=True)
+        is_known = variance > 0
+        sizes = topic_set_size(variance.where(is_known, 1.0), variance_of=chosen, **settings)
+        if not is_known.all():
+            variance = variance.assign_attrs(sizes["variance"].attrs)
+            sizes = sizes.where(is_known).assign_coords(variance=variance)
+        parts.append(sizes)
+    low, high = (part["topics"].drop_vars("variance").variable for part in parts[1:])
+    result = annotate(parts[0].assign(topics_low=low, topics_high=high), TOPIC_LIMITS)
+    said = [AS_IN_PAPERS] if chosen == WITHIN else []
+    still = (estimated[f"{chosen}_variance"] == 0).all(names.GAIN).values
+    said += [f"{metric}: {NO_VARIANCE}" for metric in estimated[names.METRIC].values[still]]
+    notes = list(dict.fromkeys([*said, *estimated.attrs["notes"], *result.attrs["notes"]]))
+    return result.assign_attrs(estimated.attrs | {"notes": notes})
+
+
+def page_design(cube: xr.Dataset, name: str, **settings: Any) -> xr.Dataset | None:
+    """Return the design of a collection, of metrics that vary; None without any.
+
+    settings: Of `design_of_cube`, where a page is asked for others than the defaults.
+    """
+    topic_set_size(1.0, **settings)  # wrong options are refused, collections without a design not
+    try:
+        result = design_of_cube(cube, "drop", **settings)
+    except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
+        return None
+    varied = (result["variance"] > 0).all("gain").values
+    chosen = result.isel(metric=varied).assign_attrs(collection=name)
+    return with_options(chosen) if varied.any() else None
+
+
+def with_options(result: xr.Dataset) -> xr.Dataset:
+    """Return a design for one difference with its options as those of a stored result."""
+    options = {key: float(result[key]) for key in OPTIONS}
+    options |= {key: result.attrs[key] for key in ("method", "mode", "variance_of")}
+    return result.assign_attrs(plan=json.dumps({"options": options}))
+
+
+def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
+    """Return the worst-case widths for the variances within systems of a cube."""
+    estimated = variances(cube, missing)
+    if estimated.attrs["n_topics"] < 2:
+        raise BadPlan("no variance of one topic: 2 are needed")
+    return wcw(estimated["within_variance"], **settings).assign_attrs(estimated.attrs)
+
+
+def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
+    """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
+    points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), 120)
+    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
+    settings |= {key: result.attrs[key] for key in ("method", "mode", "variance_of")}
+    settings[along] = points
+    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]
+    topics = sizes.rename({along: "point"}).variable
+    return result.assign(nearby=("point", points), nearby_topics=topics)
+
+
+def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
+    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
+
+    Curves are Nagata's approximation, the thin dotted ones beside them exact.
+    """
+    axes, m = canvas.panel(), np.array(list(systems), float)
+    for colour, (alpha, beta) in zip(canvas.colours, FIVE_EIGHTY, strict=False):
+        label = f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
+        approximate = tool_noncentrality(m, alpha, beta)
+        axes.plot(m, approximate, color=colour, linewidth=1.4, label=label)
+        exact = exact_noncentrality(m, alpha, beta)
+        axes.plot(m, exact, color=colour, linewidth=0.8, linestyle=":")
+    for alpha in (0.01, 0.05):
+        level = 4.0 * float(scipy.special.ndtri(alpha / 2.0)) ** 2
+        axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
+        words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {alpha:.2f}: {level:.2f}"
+        axes.annotate(words, (m[-1], level), (0, -10), **GREY)
+    for name, (alpha, beta, number) in CONDITIONS.items():
+        height = float(tool_noncentrality(number, alpha, beta))
+        axes.plot([number], [height], marker="o", markersize=4, color="black")
+        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
+        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
+    axes.set(xlabel="number of systems m", ylim=(0.0, None))
+    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
+    axes.legend()
+
+
+def tool_curves(canvas: Any, variances: Sequence[float] = EXTREME_VARIANCES) -> None:
+    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
+
+    The ANOVA curve is that of Sakai's tool at alpha 0.05, beta 0.20 and 10 systems.
+    """
+    figure = canvas.figure((2.6 * len(variances), 2.9))
+    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
+    x = np.round(np.arange(0.05, 0.501, 0.005), 3)
+    of_intervals, of_anova = canvas.colours[:2]
+    for axes, variance in zip(panels, variances, strict=True):
+        intervals = topic_set_size(variance, width=x, method="ci")["topics"]
+        axes.plot(x, intervals, color=of_intervals, linewidth=2.4, alpha=0.5, label="CI")
+        anova = topic_set_size(variance, x, mode="sakai")["topics"]
+        axes.plot(x, anova, color=of_anova, linewidth=1.0, linestyle="--", label="ANOVA, sakai")
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")  # the usual ones are formulas
+        axes.yaxis.set_minor_formatter("")
+        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
+    panels[0].set_ylabel("number of topics")
+    panels[-1].legend()

@@ -1,0 +1,161 @@
+"""All methods, by name: the one list of them, which imports none.
+
+Built-in methods stand here as those of plugins are registered; what is said of a method stands in
+its own folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from scorecube.declare.options import document
+from scorecube.errors import BadName
+
+if TYPE_CHECKING:
+    from scorecube.analyses.protocol import Analysis, Method
+
+
+class Entry(NamedTuple):
+    """Where a method is, and what it is for.
+
+    path: ``module:Class``.
+    summary: First line of the docstring of the class.
+    stored: Whether results are computed by plans and stored in studies; else made of a cube when
+        they are asked for.
+    registered: The class of one from `register`, which need not be importable.
+    """
+
+    name: str
+    path: str
+    summary: str
+    stored: bool = True
+    registered: type[Method] | None = None
+
+
+BUILT_IN = (
+    Entry(
+        "leaderboard",
+        "leaderboard.record:Leaderboard",
+        "Leaderboard: runs, best first, with limits of means, rank sets, and groups.",
+    ),
+    Entry(
+        "board",
+        "leaderboard.board:Board",
+        "Board: one ranking from many collections, with limits, rank sets, and groups.",
+    ),
+    Entry(
+        "swap",
+        "swap.record:Swap",
+        "Swap method: how large a difference does another set of topics confirm?",
+    ),
+    Entry(
+        "stability",
+        "stability:Stability",
+        "Stability method: how often does a topic sample contradict most samples?",
+    ),
+    Entry(
+        "bootstrap",
+        "pairs.bootstrap:Bootstrap",
+        "Bootstrap test of all pairs of runs, with the estimated required difference.",
+    ),
+    Entry(
+        "randomisation",
+        "pairs.randomisation:Randomisation",
+        "Paired randomisation (sign-flip) test of all pairs of runs.",
+    ),
+    Entry(
+        "tukey",
+        "pairs.tukey:Tukey",
+        "Randomised Tukey HSD test, which controls the family-wise error rate.",
+    ),
+    Entry(
+        "maxt",
+        "pairs.maxt:MaxT",
+        "Step-down max-T test of all pairs together, also of runs that vary differently.",
+    ),
+    Entry(
+        "paired", "pairs.paired:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs."
+    ),
+    Entry(
+        "correlate",
+        "correlate.record:Correlation",
+        "Rank correlation between metrics, and between gain settings, with intervals.",
+    ),
+    Entry(
+        "reliability",
+        "reliability:Reliability",
+        "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
+    ),
+    Entry(
+        "judges",
+        "judges.record:Judges",
+        "Judges, human or machine, against the judgements that count as truth.",
+    ),
+    Entry(
+        "teams",
+        "teams.record:Teams",
+        "Leave teams and topics out: what would a team lose that did not take part?",
+    ),
+    Entry(
+        "design",
+        "design.record:Design",
+        "Topic set size design: how many topics does a test collection need?",
+        stored=False,
+    ),
+    Entry(
+        "wcw",
+        "design.record:WorstCaseWidths",
+        "Worst-case width of confidence intervals by number of topics, to compare measures.",
+        stored=False,
+    ),
+)
+"""In the order of lists and reports."""
+_ENTRIES = {entry.name: entry for entry in BUILT_IN}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all methods whose results are stored, in order."""
+    return tuple(entry.name for entry in entries())
+
+
+def entries() -> tuple[Entry, ...]:
+    """Return all methods whose results are stored, in order."""
+    return tuple(entry for entry in _ENTRIES.values() if entry.stored)
+
+
+def all_names() -> tuple[str, ...]:
+    """Return the names of all methods, those last whose results are not stored."""
+    return (*names(), *(entry.name for entry in _ENTRIES.values() if not entry.stored))
+
+
+def load(name: str) -> type[Analysis]:
+    """Return the class of a method whose results are stored, importing its module.
+
+    Raises BadName: An unknown name.
+    """
+    if name not in names():
+        raise BadName(f"no analysis {name!r}; known: {', '.join(names())}")
+    return cast("type[Analysis]", find(name))
+
+
+def find(name: str) -> type[Method] | None:
+    """Return the class of any method; None where there is none of this name."""
+    if name not in _ENTRIES:
+        return None
+    entry = _ENTRIES[name]
+    method = entry.registered
+    if method is None:
+        module, _, class_name = entry.path.partition(":")
+        method = getattr(import_module(f"{__package__}.{module}"), class_name)
+    if is_dataclass(method):
+        document(method)
+    return method
+
+
+def register(method: type[Analysis]) -> None:
+    """Add a method from outside the package, or replace the one of the same name."""
+    summary = (method.__doc__ or method.name).strip().splitlines()[0]
+    path = f"{method.__module__}:{method.__qualname__}"
+    _ENTRIES[method.name] = Entry(method.name, path, summary, registered=method)

@@ -1,0 +1,1 @@
+"""The method: judges against a truth."""

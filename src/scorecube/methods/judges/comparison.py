@@ -1,0 +1,184 @@
+"""A judge and the truth, on topics that both judged if there are any, and how they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from scorecube import names
+from scorecube.analyses.differences import least_of, pair_differences, width_of
+from scorecube.analyses.jackknife import CONFIDENCE, limits
+from scorecube.analyses.pairs import pairs_of
+from scorecube.analyses.preparation import make_table
+from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.units import IntArray, groups_left_out
+from scorecube.collection.schema import label_array, labels_of
+from scorecube.collection.selection import DROPPED
+from scorecube.errors import BadPlan
+from scorecube.kernels.random.philox import stream_key
+from scorecube.kernels.ranks import concordance, tau_ap
+from scorecube.methods.correlate.record import above_by_cell
+from scorecube.statistics.agreement import label_coefficients
+from scorecube.statistics.intervals import (
+    corrected_mean,
+    difference_limits,
+    guarded_estimate,
+    two_sided_p,
+)
+
+Values = dict[str, Any]
+ALPHA = 0.05
+"""Of decisions on pairs of runs."""
+ALL_SHARED = 0
+"""Number of labelled topics that stands for all that the truth and the judge share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A truth and a judge: scores of the runs of both, on shared topics if there are any.
+
+    further: Of the judge on its other topics; None without any.
+    is_shared: Whether scores are compared topic by topic: then both have the same units.
+    order: int64 (unit,): units of `truth` in the random order in which their labels are used.
+    counts: int64 (topic, level, level): documents by their levels under the truth and the judge.
+    """
+
+    name: str
+    truth: ScoreTable
+    judge: ScoreTable
+    further: ScoreTable | None
+    is_shared: bool
+    order: IntArray
+    counts: IntArray
+
+    def rankings(self) -> Values:
+        """Return tau with limits, and tau-AP, (cell,)."""
+        tables = self.truth, self.judge
+        # Of other topics both sides lose a group of their own at a time: their errors add up.
+        left_out = zip(*(table.tables_left_out for table in tables), strict=False)
+        tau, *without = (taus(*map(above_by_cell, pair)) for pair in (tables, *left_out))
+        low, high = limits(tau, without, "atanh")
+        ranks = zip(*map(above_by_cell, tables), strict=True)
+        ap = np.array([tau_ap(truth, judge) for truth, judge in ranks])
+        return {"tau": tau, "tau_low": low, "tau_high": high, "tau_ap": ap}
+
+    def decisions(self) -> Values:
+        """Return the numbers of pairs of runs by the decisions of paired t tests, (cell,)."""
+        truth, judge = significant(self.truth), significant(self.judge)
+        kinds = {
+            "agree": truth * judge > 0,
+            "opposite": truth * judge < 0,
+            "only_truth": (truth != 0) & (judge == 0),
+            "only_judge": (truth == 0) & (judge != 0),
+            "neither": (truth == 0) & (judge == 0),
+        }
+        return {name: chosen.sum(axis=-1) for name, chosen in kinds.items()}
+
+    def biases(self) -> Values:
+        """Return means under the judge less those under the truth, with limits, if shared."""
+        by_run, sizes = np.full_like(self.truth.scores, np.nan), self.truth.sizes
+        if self.is_shared:
+            by_run = self.judge.scores - self.truth.scores
+        mean, ends = by_run.mean(axis=1), np.empty((len(by_run), 2))
+        for cell in range(len(mean)):
+            width = width_of(self.truth, cell)
+            least = least_of(self.truth, cell)
+            samples = self.truth.samples(mean[cell])
+            guarded = guarded_estimate(samples, width, binary=False, least=least)
+            ends[cell] = difference_limits(guarded, width, CONFIDENCE)
+        return {
+            "run_bias": np.average(by_run, axis=-1, weights=sizes),
+            "bias": np.average(mean, axis=-1, weights=sizes),
+            "bias_low": ends[:, 0],
+            "bias_high": ends[:, 1],
+        }
+
+    def corrections(self, sizes: Sequence[int]) -> Values:
+        """Return corrected means, (cell, size, run); NaN for as many topics as there are."""
+        truth, judge, n_units = self.truth.values, self.judge.values, self.truth.sizes.size
+        means = np.full((3, len(truth), len(sizes), len(self.truth.runs)), np.nan)
+        for k, size in enumerate(sizes if self.is_shared else ()):
+            if size >= n_units:
+                continue  # all of them are a size of their own
+            labelled, others = np.split(self.order, [size or n_units])
+            for cell, run in np.ndindex(truth.shape[:2]):
+                h, f = truth[cell, run], judge[cell, run]
+                further = [] if self.further is None else [self.further.values[cell, run]]
+                rest, ends = np.concatenate([f[others], *further]), self.truth.ranges[cell]
+                mean = corrected_mean(h[labelled], f[labelled], rest, ends, CONFIDENCE)
+                means[:, cell, k, run] = mean
+        return dict(zip(("corrected", "corrected_low", "corrected_high"), means, strict=True))
+
+
+def labels(counts: NDArray[Any]) -> Values:
+    """Return the agreement of labels, counted as `Comparison.counts`, with limits over topics."""
+    counts = counts[counts.any(axis=(1, 2))]
+    group = groups_left_out([len(counts)])
+    label = label_coefficients(counts.sum(axis=0))
+    without = [label_coefficients(counts[group != k].sum(axis=0)) for k in np.unique(group)]
+    low, high = limits(label, without, "atanh")
+    low, high = np.where(low < high, (low, high), np.nan)  # other topics may not agree alike
+    return {"label": label, "label_low": low, "label_high": high, "n_documents": counts.sum()}
+
+
+def taus(truth: IntArray, judge: IntArray) -> NDArray[np.float64]:
+    """Return tau of the ranks under both sets, (cell,), of ranks (cell, run)."""
+    cells = np.arange(len(truth))
+    return concordance(np.concatenate([truth, judge])).tau_a()[cells, cells + len(cells)]
+
+
+def significant(table: ScoreTable) -> NDArray[np.float64]:
+    """Return the signs of the differences that a paired t test finds, (cell, pair); else 0."""
+    found = pair_differences(table, pairs_of(table.runs))
+    return np.where(two_sided_p(found.guarded) < ALPHA, np.sign(found.mean), 0.0)
+
+
+def comparison_of(cube: xr.Dataset, truth: str, judge: str, place: int) -> Comparison:
+    """Return the tables of a truth and of a judge at a place; BadPlan for gaps, or too few."""
+    of_gain = np.array(labels_of(cube, names.JUDGEMENTS), object)
+    parts = [cube.isel(gain=of_gain == name) for name in (truth, judge)]
+    # Of both sets, (set, metric, gain, run, topic).
+    scored = np.stack([part[names.SCORE].notnull().values for part in parts])
+    runs = scored.any(axis=(1, 2, 4)).all(axis=0)
+    topics, complete = (of(scored[..., runs, :], axis=(1, 2, 3)) for of in (np.any, np.all))
+    if (topics != complete).any():
+        raise BadPlan(
+            f"scores of {truth} or {judge} are missing; leave their topics out with {DROPPED}"
+        )
+    if min(runs.sum(), *topics.sum(axis=1)) < 2:
+        raise BadPlan(f"{truth} and {judge} need 2 common runs, and 2 topics each")
+    shared, further = topics.all(axis=0), topics[1] & ~topics[0]
+    is_shared = int(shared.sum()) >= 2
+    of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
+    table = _table(of_truth, shared if is_shared else topics[0])
+    # The random word of a topic depends neither on the seed nor on what is shared.
+    key = stream_key(0, names.Purpose.LABELLED_TOPICS)
+    words = np.random.Philox(key=key).random_raw(len(shared))[shared]
+    n_documents = cube.get(names.LABEL_COUNTS)
+    nothing = np.zeros((len(shared), 1, 1), np.int64)
+    return Comparison(
+        name=judge,
+        truth=table,
+        judge=_table(of_judge, shared if is_shared else topics[1]),
+        further=_table(of_judge, further) if is_shared and further.any() else None,
+        is_shared=is_shared,
+        order=np.argsort(words[: table.sizes.size], kind="stable"),
+        counts=nothing if n_documents is None else n_documents.values[place],
+    )
+
+
+def _table(cube: xr.Dataset, topics: NDArray[np.bool_]) -> ScoreTable:
+    """Return the table of one set on some topics."""
+    part = cube.isel(topic=np.flatnonzero(topics)).assign_coords(
+        {
+            names.GAIN: label_array(labels_of(cube, names.SETTING)),
+            names.USES_GAINS: (names.METRIC, cube[names.USES_SETTINGS].values),
+        }
+    )
+    dropped = [names.JUDGEMENTS, names.SETTING, names.USES_SETTINGS]
+    return make_table(part[[names.SCORE]].drop_vars(dropped), bags=False)

@@ -1,0 +1,1 @@
+"""The method: leaderboards of one collection, and of several."""

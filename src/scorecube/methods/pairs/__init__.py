@@ -1,0 +1,1 @@
+"""The method: five tests of pairs of runs."""

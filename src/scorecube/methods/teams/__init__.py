@@ -1,0 +1,1 @@
+"""The method: leaving teams out."""

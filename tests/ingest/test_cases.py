@@ -55,7 +55,7 @@ READ = [
     Case("json-arrays-of-tools/wb_m?.json", WB, {"score m1": 5.5, "score m2": 7.5}),
     Case("json-arrays-of-tools/quepid?.csv", {}, {"score quepid1": 0.4525, "score quepid2": 0.73}),
     Case("json-arrays-of-tools/langfuse.csv", {}, "2 ways"),
-    Case("json-arrays-of-tools/langfuse.csv", LF, "name tell the rows apart"),
+    Case("json-arrays-of-tools/langfuse.csv", LF, {"correctness prompt-v1": 0.4875, "helpfulness prompt-v2": 0.5325}),
     Case("lm-eval-before-0.4.7/org__old/*.jsonl", {}, {"acc org__old": 0.5, "acc_norm org__old": 0.5}),
     Case("lm-eval-loglikelihood/*/*.jsonl", {}, {"loglikelihood org__good": -1.35, "loglikelihood org__bad": -3.35}),
     Case("metric-columns-as-runs/*.tsv", {}, {"nDCG@10 BPR": 0.4765, "Recall@10 ItemKNN": 0.62982}),

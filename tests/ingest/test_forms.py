@@ -216,7 +216,7 @@ def test_parquet_is_the_same_cube_or_refused(
 
 # Damages
 
-LAST, FIRST, FILE, NOWHERE = "line of the score", "first line", "file", "no place"
+LAST, FILE, NOWHERE = "line of the score", "file", "no place"
 SAME, GAP = "the same cube", "a gap"
 
 
@@ -236,7 +236,7 @@ OF_ROWS: dict[str, tuple[Rows, str]] = {
     "a code": ([*BINARY, ("dense", "q4", -1.0, 0.2)], NOWHERE),
     "a list": (with_last(ap=[0.25]), LAST),
     "rows of means": ([*ROWS[:4], MEANS[0], *ROWS[4:], MEANS[1]], SAME),
-    "a deviation": (with_last(ap="0.25 \u00b1 0.1"), FIRST),
+    "a deviation": (with_last(ap="0.25 \u00b1 0.1"), LAST),
     "no topic": (with_last(topic=""), LAST),
 }
 OF_TEXTS: dict[str, tuple[Callable[[str], str], str]] = {
@@ -248,15 +248,6 @@ OF_TEXTS: dict[str, tuple[Callable[[str], str], str]] = {
     "a pointer": (lambda _: "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", FILE),
     "nothing": (lambda _: "", FILE),
 }  # fmt: skip
-OTHERWISE = {
-    # No heading is read, and the cell is named.
-    ("nested", "a deviation"): LAST,
-    ("trec_eval", "a deviation"): LAST,
-    ("trec_eval", "an empty cell"): LAST,
-    # Topics that come again are taken for those of several runs.
-    ("matrix", "a second score"): FIRST,
-    ("by file", "a second score"): FIRST,
-}
 OF_KEYS = ("nested", "dictionary")
 """Forms that have no second score."""
 DAMAGED = [
@@ -273,8 +264,6 @@ def place_of(form: str, damage: str, files: Files, place: str) -> tuple[str | No
     """Return the file and the line that a refusal names; in JSON, the number of the row or score."""
     if place == NOWHERE or form in OBJECTS:
         return None, None
-    if place == FIRST:
-        return next(iter(files)), 1
     name = list(files)[0 if form == "matrix" and damage in OF_ROWS else -1]
     if place == FILE:
         return name, None
@@ -291,7 +280,8 @@ def test_a_damage_leaves_a_gap_or_is_refused_with_its_place(
     tmp_path: Path, scorecube: Cli, form: str, damage: str
 ) -> None:
     rows, place = OF_ROWS.get(damage) or (ROWS, OF_TEXTS[damage][1])
-    place = OTHERWISE.get((form, damage), place)
+    if (form, damage) == ("trec_eval", "an empty cell"):
+        place = LAST
     files = FILES[form](rows) if form in FILES else {}
     if damage in OF_TEXTS:
         last = list(files)[-1]

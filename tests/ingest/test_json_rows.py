@@ -50,7 +50,7 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
 
 REFUSED = [
     ({"one": [ROW], "two": [ROW]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
-    ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column of scores 'scores.1.value'"),
+    ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column may be the score: score_column='scores.1.value'"),
     ([ROW], {**NAMES, "run_column": "provider.name"}, "provider.id"),
     ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json:1: score .* is not a finite number"),
     ([ROW, 3], NAMES, r"a\.json:2: an object is expected; found an int"),

@@ -80,7 +80,7 @@ def test_what_columns_are_taken_for(tmp_path: Path, header: str) -> None:
 TWO_WAYS = {
     # Table of two rows -> the ways to read it; each option gives the same numbers, or is refused as means.
     "model,Banking77,STSB\na,82.14,85.52\nb,85.07,86.42\n": ["--layout matrix", "means have no topics, and are not read"],
-    ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": ["--topic-column ''", "--run-column '' --layout matrix", "means have no topics, and are not read"],
+    ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": ["--topic-column '' --layout matrix", "--run-column '' --layout matrix", "means have no topics, and are not read"],
     "algorithm,dataset,split,auc\na,iris,1,.9\nb,iris,1,.8\n": ["--topic-column dataset", "--topic-column split", "--topic-column dataset,split"],
     "model,q1,q2\na,.51,.32\nb,.43,.39\n": [], "model,q1,q2\na,.51,.32\nb,.43,.39\nAverage across q1..q2,.5,.4\n": [], "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": [], "model,paris,rome\na,1,0\nb,0,1\n": [], ",301,302\na,.51,.32\nb,.43,.39\n": [], ",a,b\n301,.51,.32\n302,.43,.39\n": [],
 }  # fmt: skip

@@ -50,12 +50,12 @@ DOUBTFUL = {
     **{f"{metric} in percent": Odd("scores", b"topic,a,b\n1,20,40.5\n2,80,60\n", f"{metric}: a: 1=20 2=80; b: 1=40.5 2=60 | {PERCENT.format(metric)}", name=f"{metric}.csv")
        for metric in ("accuracy", "f1")},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5 {label}=1; b: 1=0.25 {label}=0 | topic {label} {SUMMARY}")
-       for label in ("MAP", "median")},
+       for label in ("MAP",)},
     **{f"topic {label}": Odd("scores", matrix(topic=label), f"a: 1=0.5; b: 1=0.25 | left out, as means and the like: topic {label}")
-       for label in ("all", "Mean", "std", "macro avg")},
+       for label in ("all", "Mean", "std", "macro avg", "median")},
     **{f"run {label}": Odd("scores", matrix(run=label), f"a: 1=0.5 2=1; {label}: 1=0.25 2=0 | run {label} {SUMMARY}")
-       for label in ("median", "diff")},
-    **{f"run {label}": Odd("scores", matrix(run=label), "a: 1=0.5 2=1") for label in ("all", "Mean")},
+       for label in ("diff",)},
+    **{f"run {label}": Odd("scores", matrix(run=label), "a: 1=0.5 2=1") for label in ("all", "Mean", "median")},
     "run p-val": Odd("scores", matrix(run="p-val"), "error FILE:1"),
     "a run of zeros": Odd("scores", columns(a=MARKS, b=["0"] * 5), f"a: 1=0.1 2=0.2 3=0.4 4=0.3 5=0.5; b: 1=0 2=0 3=0 4=0 5=0 | {ZEROS}"),
     **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), "error FILE:1")

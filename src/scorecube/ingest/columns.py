@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,47 +14,46 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import cells, headings
 from scorecube.ingest.cells import is_score
-from scorecube.ingest.files import PathLike
+from scorecube.ingest.delimited import ROW, Table
 from scorecube.ingest.headings import (
     COUNTERS,
-    LATER_RUNS,
-    LATER_TOPICS,
+    IDENTIFIER,
+    LATER,
     NAME,
     ROLES,
+    RUNS,
     SCORES,
+    SETTING,
     SYSTEMS,
-    TOPIC_IDS,
+    TEAMS,
     TOPICS,
     fact,
     header_word,
 )
+from scorecube.ingest.tables import problem_at
 from scorecube.names import SCORE
 
 FILE = "file"
 """Chosen for the run: a run is called as its file."""
 CHOSEN = ("run", "topic", "collection", "seed", "topic_group", "score")
 """Roles whose columns an option names: ``run_column``, ..., ``group_column``."""
-NAMED = frozenset[str]().union(COUNTERS, LATER_RUNS, [NAME], *ROLES.values(), *LATER_TOPICS)
+NAMED = COUNTERS.union(TEAMS, *ROLES.values(), *LATER["run"], *LATER["topic"])
 """Headings by which a first line is a header for sure."""
 REPETITIONS = ROLES["seed"] | {"fold", "resample", "iteration"}
+ROW_NUMBER = "row number"
 Roles = Mapping[str, tuple[str, ...]]
 """Role -> its columns."""
-
-
-class Table(NamedTuple):
-    """A table: a column each heading; its index is the line, or the row from 1 on."""
-
-    frame: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    path: PathLike | None = None
 
 
 class Column:
     """A column: its heading, and what its cells are."""
 
-    def __init__(self, name: str, values: pd.Series[Any], *, has_commas: bool = False) -> None:
+    def __init__(
+        self, name: str, values: pd.Series[Any], starts: Sequence[int], *, has_commas: bool = False
+    ) -> None:
         self.name = name
         self.values = values
+        self.starts = starts
         self.word = header_word(name)
         self.shown = name or "a column without a name"
         self.has_commas = has_commas
@@ -86,11 +86,6 @@ class Column:
         return [str(cell).strip() for cell in pd.unique(self.values) if cell == cell]
 
     @cached_property
-    def is_unique(self) -> bool:
-        """Whether no two rows have the same cell."""
-        return bool(self.values.is_unique)
-
-    @cached_property
     def is_whole(self) -> bool:
         """Whether all of its cells are whole numbers."""
         numbers = self.numbers.values
@@ -98,21 +93,37 @@ class Column:
 
     @cached_property
     def is_running(self) -> bool:
-        """Whether it numbers the rows."""
-        return self.is_whole and bool((np.diff(self.numbers.values) == 1).all())
+        """Whether it numbers the rows of each table."""
+        if not self.is_whole:
+            return False
+        steps = np.diff(self.numbers.values)
+        steps[[start - 1 for start in self.starts[1:]]] = 1
+        return bool((steps == 1).all())
 
     @cached_property
     def fact(self) -> str:
         """What it is that is no metric, '' if it may be one."""
         if self.word in COUNTERS and self.is_whole:
-            return "row number"
+            return ROW_NUMBER
         named = fact(self.name)
         if named or not self.is_number or headings.is_like_measure(self.name):
             return named
         numbers = self.numbers.values
         if len(numbers) > 4 and self.is_running:
-            return "row number"
+            return ROW_NUMBER
         return "time" if np.nanmin(numbers) > 9e8 else ""
+
+    @property
+    def may_be_labels(self) -> bool:
+        """Whether it may hold runs or topics: text or whole numbers, no measure and no fact."""
+        is_named = self.is_like_measure or self.fact not in ("", IDENTIFIER, ROW_NUMBER)
+        return not is_named and (self.is_text or self.is_whole)
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether it may tell scores of one topic apart: numbers without a reason are scores."""
+        is_told = self.fact in (SETTING, IDENTIFIER, ROW_NUMBER) or self.word in ROLES["metric"]
+        return is_told or (self.is_text and not self.fact)
 
     @property
     def is_text(self) -> bool:
@@ -140,9 +151,12 @@ class Columns:
         self.metric = metric
         frames = [table.frame for table in tables]
         whole = frames[0] if len(frames) == 1 else pd.concat(frames)
-        self.all = [Column(str(name), whole[name]) for name in whole]
+        self.starts = np.cumsum([0, *map(len, frames)]).tolist()[:-1]
+        self.all = [Column(str(name), whole[name], self.starts) for name in whole]
         if any(cells.COMMAS in column.numbers.how for column in self.all):
-            self.all = [Column(str(name), whole[name], has_commas=True) for name in whole]
+            self.all = [
+                Column(str(name), whole[name], self.starts, has_commas=True) for name in whole
+            ]
         self.path = tables[0].path
         self.named = {column.name: column for column in self.all}
         self.chosen = {role: self._found(role, text) for role, text in chosen.items()}
@@ -165,24 +179,43 @@ class Columns:
 
     def refusal(self, text: str) -> BadInput:
         """Return the error about the table, with what it has."""
+        first = self.tables[0].frame.index
+        is_of_rows = self.path is None or first.name == ROW
+        line = None if is_of_rows else max(1, int(first[0]) - 1 if len(first) else 1)
         found = listed([column.shown for column in self.all])
-        line = None if self.path is None else self.line_of_header
         return BadInput(f"{text}; found {found}", self.path, line)
 
-    @property
-    def line_of_header(self) -> int:
-        """Line of the header, before the first row."""
-        first = int(self.tables[0].frame.index[0]) if len(self.tables[0].frame) else 2
-        return max(1, first - 1)
+    def refusal_at(self, row: int, text: str) -> BadInput:
+        """Return the error about a cell in a row of all tables."""
+        number = int(np.searchsorted(self.starts, row, "right")) - 1
+        table = self.tables[number]
+        return problem_at(text, table.frame.index, row - self.starts[number], table.path)
 
     def is_unique(self, names: Sequence[str]) -> bool:
         """Return whether no two rows of a table have the same cells in these columns."""
         return not any(table.frame.duplicated([*names]).any() for table in self.tables)
 
+    def free(self, at: Roles) -> list[Column]:
+        """Return the columns without a role, in their order."""
+        taken = {*names_in(at, *at)}
+        return [column for column in self.all if column.name not in taken]
+
+    def word_of(self, name: str) -> str:
+        """Return the word of a column's heading; '' of the file."""
+        return self.named[name].word if name in self.named else ""
+
+    def labels(self, at: Roles) -> list[Column]:
+        """Return the columns without a role that may be runs or topics; at least a first text."""
+        free = self.free(at)
+        found = [column for column in free if column.may_be_labels]
+        return found or [column for column in free[:1] if column.is_text]
+
 
 def refuse_header(columns: Columns) -> None:
     """Refuse a first line of scores, and one of repetitions, as the header (BadInput)."""
-    if all(map(is_score, columns.named)) and "" not in columns.named:
+    first, *others = columns.all
+    scores = [one.name for one in columns.all if is_score(one.name)]
+    if len(scores) == len(columns.all) and first.name:
         raise columns.refusal(
             "the first line has only numbers: a header with the names of the runs is missing (if "
             f"there is none: {option('layout', 'numbers')}), or a first column topic"
@@ -191,18 +224,19 @@ def refuse_header(columns: Columns) -> None:
     if columns.layout or is_chosen:
         return
     way = "{'METRIC': frame}" if columns.path is None else option("layout", "matrix")
-    first, *others = columns.all
-    scores = [one.name for one in others if "." in one.name and is_score(one.name)]
-    if first.word not in NAMED and any(columns.named[name].is_number for name in scores):
+    settle = f" (if columns are so called: {way})" if columns.is_unique([first.name]) else ""
+    is_row = any("." in name and columns.named[name].is_number for name in scores)
+    if first.word not in NAMED and (is_row or (scores and first.name in first.labels)):
         raise columns.refusal(
-            f"the first line has a score, {scores[0]}: a header with the names of the columns is "
-            f"missing (if columns are so called: {way})"
+            f"the first line has a score, {scores[-1]}: a header is missing; write a line before "
+            f"it with the names of its {len(columns.all)} columns, such as run, topic, score"
+            f"{settle}"
         )
     is_repeated = first.word.strip(":.").removesuffix("s") in REPETITIONS
     if is_repeated and first.is_text and all(one.name.isdigit() for one in others):
         raise columns.refusal(
             f"columns are repetitions of one run ({first.name} {others[0].name}, ...), not runs: "
-            f"write a row for each score, of run, topic, seed and score (if they are runs: {way})"
+            f"write a row for each score, of run, topic, seed and score{settle}"
         )
 
 
@@ -216,71 +250,61 @@ def choice(role: str, column: str | None = None) -> str:
     return option(option_of(role), column)
 
 
-def taken_by(at: Roles) -> set[str]:
-    """Return the columns that have a role."""
-    return set[str]().union(*at.values())
+def names_in(at: Roles, *roles: str) -> list[str]:
+    """Return the columns that have some roles, in their order."""
+    return list(chain.from_iterable(at.get(role, ()) for role in roles))
 
 
 def roles_of(columns: Columns) -> dict[str, tuple[str, ...]]:
     """Return the columns of each role, by option and by heading (BadInput for two of one role)."""
     at = dict(columns.chosen)
-    taken = taken_by(at)
-    free = [column for column in columns.all if column.name not in taken]
     for role, words in ROLES.items():
         if role not in at:
-            at[role] = tuple(column.name for column in free if column.word in words)
-    if "run" not in columns.chosen:
-        _take_runs(at, free, has_seed="seed" in columns.chosen)
-    if "topic" not in columns.chosen:
-        _take_topics(at, free)
-    taken = taken_by(at)
-    rest = [column for column in free if column.name not in taken]
-    named = [column.name for column in rest if column.word in SCORES]
-    if at["metric"] and not named:  # a column of metrics beside their scores, or a fact
+            at[role] = _first_of(columns.free(at), (words, *LATER.get(role, ())))
+    systems = [name for name in at["run"] if columns.word_of(name) in SYSTEMS]
+    if len(systems) == 1 and len(at["run"]) == 2 and not {"run", "seed"} & {*columns.chosen}:
+        at["system"] = tuple(systems)  # whose repetitions the runs are
+        at["run"] = tuple(name for name in at["run"] if name not in systems)
+        at["seed"] = ()
+    if not at["topic"]:
+        counted = [one.name for one in columns.free(at) if one.word in COUNTERS - {""}]
+        at["topic"] = tuple(name for name in counted if not columns.is_unique([name]))[:1]
+    if not at["run"] and not at["topic"]:
+        at["run"] = _first_of(columns.free(at), [TEAMS])[:1]
+    if not at["topic"] and len(at["collection"]) == 1:  # systems are compared on data sets
+        at["topic"] = at["collection"]
+        at["collection"] = ()
+    rest = columns.free(at)
+    if "run" in columns.chosen and not at["metric"]:  # as of Langfuse
+        at["metric"] = tuple(one.name for one in rest if one.word == NAME and one.is_text)
+    scores = at.get(SCORE) or tuple(column.name for column in rest if column.word in SCORES)
+    if not scores:  # a column of metrics is beside their scores, or a fact
         at["metric"] = ()
     if at["metric"]:
-        at[SCORE] = tuple(named)
+        at[SCORE] = scores
     for role, names in at.items():
         if len(names) > 1 and role != "collection" and role not in columns.chosen:
-            settle = f"; choose it with {choice(role)}" if role in CHOSEN else ""
+            ways = " or ".join(choice(role, name) for name in names)
+            settle = f"; choose it with {ways}" if role in CHOSEN else ""
             text = f"{len(names)} columns may be the {role}, {', '.join(names)}{settle}"
             raise columns.refusal(text)
     return {role: names for role, names in at.items() if names}
 
 
-def _take_runs(at: dict[str, tuple[str, ...]], free: list[Column], *, has_seed: bool) -> None:
-    """Take further headings of runs if there is none; runs of a system are its repetitions."""
-    for words in (LATER_RUNS, {NAME}):
-        at["run"] = at["run"] or tuple(column.name for column in free if column.word in words)
-    systems = [column.name for column in free if column.word in SYSTEMS]
-    if len(systems) == 1 and len(at["run"]) == 2 and not has_seed:
-        at["run"] = tuple(name for name in at["run"] if name not in systems)
-        at["system"] = tuple(systems)
-        at["seed"] = ()
+def _first_of(free: Sequence[Column], tiers: Sequence[frozenset[str]]) -> tuple[str, ...]:
+    """Return the columns with headings of the first tier that has some; ids rather than texts."""
+    for words in tiers:
+        found = [one for one in free if one.word in words]
+        if found:
+            return tuple(one.name for one in found if not _has_id_in(one, found))
+    return ()
 
 
-def _take_topics(at: dict[str, tuple[str, ...]], free: list[Column]) -> None:
-    """Prefer the id of a topic to its text, and look for further headings if there is none."""
-    word_of = {column.name: column.word for column in free}
-    ids = {word_of[name] for name in at["topic"]} & TOPIC_IDS
-    texts = {word for word in TOPICS if f"{word}id" in ids or (word == "query" and "qid" in ids)}
-    at["topic"] = tuple(name for name in at["topic"] if word_of[name] not in texts)
-    for words in LATER_TOPICS:
-        found = [name for name, word in word_of.items() if word in words and name not in at["run"]]
-        named = [name for name in found if word_of[name].endswith("id")]
-        at["topic"] = at["topic"] or tuple(named if len(named) == 1 else found)
-    repeated = [
-        column.name for column in free if column.word in COUNTERS - {""} and not column.is_unique
-    ]
-    at["topic"] = at["topic"] or tuple(repeated[:1])
-
-
-def with_collections_as_topics(at: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return roles where the data sets that systems are compared on are the topics."""
-    if len(at.get("collection", ())) != 1:
-        return at
-    others = {role: names for role, names in at.items() if role != "collection"}
-    return others | {"topic": at["collection"]}
+def _has_id_in(column: Column, others: Sequence[Column]) -> bool:
+    """Return whether a column holds the texts of topics, and another one their ids."""
+    ids = {column.word + ending for ending in ("id", "no", "number", "idx")}
+    ids |= {"qid"} if column.word in TOPICS else set()
+    return column.word not in RUNS and any(other.word in ids for other in others)
 
 
 def chosen_columns(columns: Mapping[str, str | None]) -> dict[str, str]:

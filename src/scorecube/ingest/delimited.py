@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ from scorecube.ingest.cells import is_score
 from scorecube.ingest.files import PathLike
 
 DELIMITERS = "\t;,"
-LINE = "line"
+LINE, ROW = "line", "row"
+"""Names of the index of a table: lines of a text, or rows from 1 on."""
 N_LINES = 50
 """Lines from which the delimiter and the number of cells are found."""
 LONG_TEXT = 1_000_000
@@ -28,14 +29,15 @@ LONG_TEXT = 1_000_000
 COMMENT = "#"
 
 
-class TextTable(NamedTuple):
-    """A table of text: its cells, whose index is the line, and what was passed over."""
+class Table(NamedTuple):
+    """A table: a column each heading; its index is the line, or the row from 1 on."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
+    path: PathLike | None = None
 
 
-def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> TextTable:
+def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> Table:
     """Return the table of a text, with notes on what stands before its header.
 
     has_header: Without one, columns are numbered, and cells may stand between blanks.
@@ -46,7 +48,8 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         lines, rows = _rows(plain, delimiter, path, is_split=True)
         _refuse_ragged(lines, rows, len(rows[0]), path)
         header = list(map(str, range(1, len(rows[0]) + 1)))
-        return TextTable(pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object))
+        cells = pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object)
+        return Table(cells, (), path)
     notes = [f"{counted(n_comments, 'line')} of comments (#) passed over"] if n_comments else []
     frame = _alike(plain, delimiter)
     if frame is None:
@@ -61,7 +64,7 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         frame = _without_empty_columns(frame)
         refuse_repeated([*frame.columns], path, lines[0])
     frame.columns = pd.Index(_headings(list(map(str, frame.columns))), dtype=object)
-    return TextTable(frame, tuple(notes))
+    return Table(frame, tuple(notes), path)
 
 
 def _headings(cells: Sequence[str]) -> list[str]:
@@ -128,36 +131,28 @@ def without_comments(text: str, delimiter: str) -> tuple[str, int]:
 def _rows(
     text: str, delimiter: str, path: PathLike | None, *, is_split: bool = False
 ) -> tuple[list[int], list[list[str]]]:
-    """Return the rows that are not empty, and their lines (BadInput for none).
+    """Return the rows that are not empty, and their lines (BadInput for none, and for open quotes).
 
     is_split: Whether cells may stand between blanks.
     """
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    for line, cells in _cells_by_line(text, delimiter, path):
-        row = cells[0].split() if len(cells) == 1 and is_split else cells
-        if any(map(str.strip, row)):
-            rows.append(row)
-            lines.append(line)
-    if not rows:
-        raise BadInput("the file has no cell that is not empty", path)
-    return lines, rows
-
-
-def _cells_by_line(
-    text: str, delimiter: str, path: PathLike | None
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of each row (BadInput for quotes that do not end)."""
     reader = csv.reader(
         io.StringIO(text), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " "
     )
+    rows: list[list[str]] = []
+    lines: list[int] = []
     start = 1
     try:
-        for row in reader:
-            yield start, row
+        for cells in reader:
+            row = cells[0].split() if len(cells) == 1 and is_split else cells
+            if any(map(str.strip, row)):
+                rows.append(row)
+                lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
         raise BadInput(f"not CSV: {error}", path, start) from None
+    if not rows:
+        raise BadInput("the file has no cell that is not empty", path)
+    return lines, rows
 
 
 def _refuse_ragged(
@@ -184,8 +179,9 @@ def _length_of_preamble(rows: Sequence[list[str]]) -> int:
         if is_title and not is_data and sum(map(bool, following)) > 1:
             continue
         if len(row) == width:
-            is_heading = number == 0 or not is_score(row[0].strip() or "a")
-            return number if is_heading else 0
+            firsts = [cell.split()[0] for cell in row if cell.strip()]
+            is_of_scores = any("." in one and is_score(one) for one in firsts)
+            return 0 if is_of_scores or is_score(row[0].strip() or "a") else number
     return 0
 
 
@@ -217,10 +213,8 @@ def _alike(text: str, delimiter: str) -> pd.DataFrame | None:
         engine="c",
     )
     filled = frame.iloc[:, 0] != ""
-    for name in frame.columns[1:]:
-        if filled.all():
-            break
-        filled |= frame[name] != ""
+    if not filled.all():
+        filled = (frame != "").any(axis=1)
     frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
     return frame if filled.all() else frame[filled]
 

@@ -16,7 +16,7 @@ from scorecube.ingest.kinds import readable_kind
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorecube.ingest.columns import Table
+    from scorecube.ingest.delimited import Table
 
 
 AUTO = "auto"
@@ -115,7 +115,7 @@ class File:
     def whole_table(self) -> Table:
         """The file as a table; see `delimited` and `json_rows`."""
         from scorecube.ingest import delimited, json_rows, tables
-        from scorecube.ingest.columns import Table
+        from scorecube.ingest.delimited import Table
         from scorecube.ingest.kinds import PARQUET
 
         if self.kind == PARQUET:
@@ -124,7 +124,7 @@ class File:
             wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
             return json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
-        return Table(*delimited.read_delimited(self.text, self.path), self.path)
+        return delimited.read_delimited(self.text, self.path)
 
     @property
     def names(self) -> set[str]:

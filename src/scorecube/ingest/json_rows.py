@@ -17,7 +17,7 @@ from scorecube.errors import BadInput, kind_of, option
 
 if TYPE_CHECKING:
     from scorecube.files import PathLike
-    from scorecube.ingest.columns import Table
+    from scorecube.ingest.delimited import Table
 
 KEY = "key"
 """Column of the ids of objects that are rows by id."""
@@ -149,7 +149,7 @@ def table_of_records(
     import pandas as pd
 
     from scorecube.collection.teams import listed
-    from scorecube.ingest.columns import Table
+    from scorecube.ingest.delimited import Table
     from scorecube.ingest.tables import table_of_frame
 
     prefix = ""

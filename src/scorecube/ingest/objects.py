@@ -14,7 +14,8 @@ from scorecube.collection.about_metrics import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest import measure_names as measures
-from scorecube.ingest.columns import FILE, Table, chosen_columns, no_table
+from scorecube.ingest.columns import FILE, chosen_columns, no_table
+from scorecube.ingest.delimited import Table
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word

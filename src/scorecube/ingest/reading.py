@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scorecube.collection.teams import listed
-from scorecube.errors import option
 from scorecube.ingest.columns import FILE, Columns, Roles
-from scorecube.ingest.headings import COUNTERS, NOUNS, OF_SYSTEM, ROLES, header_word, is_aggregate
+from scorecube.ingest.headings import (
+    COUNTERS,
+    NOUNS,
+    OF_SYSTEM,
+    PREDICTED,
+    ROLES,
+    header_word,
+    is_aggregate,
+)
 from scorecube.names import USUAL_WORDS
 
 LONG, MATRIX, MEANS = "long", "matrix", "means"
@@ -20,7 +27,6 @@ class Reading:
 
     form: `LONG`, `MATRIX` or `MEANS`.
     why: What it takes the columns for, in words.
-    way: The option that chooses it.
     at: Role -> its columns; the run may be `FILE`.
     across: Of a matrix, what its headings are: run or topic; the other is in `at`, or numbered.
     values: Columns that are scores, or may be metrics.
@@ -28,7 +34,6 @@ class Reading:
 
     form: str
     why: str
-    way: str
     at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across: str = ""
     values: tuple[str, ...] = ()
@@ -63,15 +68,17 @@ def matrix_of(columns: Columns, at: Roles) -> Reading:
         and not is_aggregate(column.name)
         and not (column.word in COUNTERS and column.is_whole)
     ]
-    kept = [name for name in values if columns.named[name].fact != OF_SYSTEM]
+    facts = (OF_SYSTEM, *PREDICTED)
+    kept = [name for name in values if columns.named[name].fact not in facts]
     numbered = f"in column {labels[0] or 'without a name'}" if labels else "by line"
     why = f"{down}s {numbered}, {across}s {listed(kept)}"
     metrics = [column for column in columns.all if column.word in ROLES["metric"]]
     named = [column.name for column in metrics if column.is_text and len(column.labels) == 1]
-    of_metric = {"metric": tuple(named)} if len(named) == 1 else {}
-    beside = {role: at[role] for role in ("collection", "topic_group") if role in at}
-    where = ({down: labels} if labels else {}) | (beside if across == "run" else {}) | of_metric
-    return Reading(MATRIX, why, option("layout", MATRIX), where, across, tuple(kept))
+    where = {down: labels} if labels else {}
+    where |= {"metric": tuple(named)} if len(named) == 1 else {}
+    if across == "run":
+        where |= {role: at[role] for role in ("collection", "topic_group") if role in at}
+    return Reading(MATRIX, why, where, across, tuple(kept))
 
 
 def _are_ids(columns: Columns) -> bool:
@@ -79,4 +86,4 @@ def _are_ids(columns: Columns) -> bool:
     first, *others = columns.all
     numbers = [column for column in others if column.is_number]
     is_beside = any(not column.is_whole for column in numbers)
-    return first.is_whole and first.is_unique and is_beside
+    return first.is_whole and columns.is_unique([first.name]) and is_beside

@@ -28,10 +28,10 @@ from scorecube.errors import BadInput, either
 from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.files import PathLike, refuse_unprintable
-from scorecube.ingest.headings import TAKEN, is_aggregate
+from scorecube.ingest.headings import TAKEN, aggregates
 from scorecube.ingest.measure_names import why_kept
 from scorecube.ingest.repeats import advice_on_repeats
-from scorecube.ingest.tables import in_one_line, labels_of, plain_cells
+from scorecube.ingest.tables import in_one_line, labels_of, plain_cells, problem_at
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -57,6 +57,8 @@ class Part(NamedTuple):
     """Columns that are not read, by line: one may tell repeated rows apart."""
     percent: frozenset[str] = frozenset()
     """Metrics in whose cells a per cent sign was read."""
+    runs: tuple[str, ...] = ()
+    """Columns of runs."""
 
 
 def matrix_scores(metric: str, table: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
@@ -125,10 +127,11 @@ def cubes_of(
     lines: list[str] = []
     cubes = {}
     ranges = ranges or {}
-    joined = _joined(parts, no_score)
+    left_out: list[str] = []
+    joined = _joined(parts, no_score, left_out)
     refuse_codes(joined["metric"], joined[SCORE].to_numpy(), [*ranges])
-    if means := _means_in(parts):
-        warn(f"left out, as means and the like: {listed(means)}")
+    if left_out:
+        warn(f"left out, as means and the like: {listed([*dict.fromkeys(left_out)])}")
     refuse_unknown(ranges, joined["metric"].unique(), "ranges")
     percent = frozenset[str]().union(*(part.percent for part in parts))
     for collection, frame in joined.groupby("collection", sort=False, observed=True):
@@ -161,9 +164,9 @@ def _scores_of(frame: pd.DataFrame, metric: str) -> Any:
     return frame[SCORE].to_numpy()[frame["metric"] == metric]
 
 
-def _joined(parts: Sequence[Part], no_score: Sequence[str] = ()) -> pd.DataFrame:
+def _joined(parts: Sequence[Part], no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:
     """Return the scores of all parts; those of repetitions have runs named by run and seed."""
-    tidy = [_tidied(part, no_score) for part in parts]
+    tidy = [_tidied(part, no_score, left_out) for part in parts]
     frame = tidy[0] if len(tidy) == 1 else pd.concat(tidy)
     if not len(frame):
         raise BadInput("no scores", parts[0].path)
@@ -174,8 +177,8 @@ def _joined(parts: Sequence[Part], no_score: Sequence[str] = ()) -> pd.DataFrame
         labels = frame.iloc[repeated[0]]
         text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
         text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
-        text += advice_on_repeats(tidy, [part.rest for part in parts], KEYS)
-        raise _problem(parts[at], int(repeated[0] - starts[at]), text)
+        text += advice_on_repeats(tidy, [part.rest for part in parts], KEYS, parts[at].runs)
+        raise problem_at(text, tidy[at].index, int(repeated[0] - starts[at]), parts[at].path)
     pairs = frame[["run", "seed"]].drop_duplicates()
     if not pairs["run"].is_unique:
         runs, seeds, system = (frame[role].astype(str) for role in ("run", "seed", "system"))
@@ -184,10 +187,10 @@ def _joined(parts: Sequence[Part], no_score: Sequence[str] = ()) -> pd.DataFrame
     return frame
 
 
-def _tidied(part: Part, no_score: Sequence[str]) -> pd.DataFrame:
+def _tidied(part: Part, no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:
     """Return scores with all labels, as categories; refuse a missing one, and what is no score.
 
-    Rows of means and the like are left out.
+    left_out: Takes the topics and runs that stand for several, whose rows are left out.
     """
     frame = plain_cells(part.frame)
     columns: dict[str, Any] = {}
@@ -199,7 +202,7 @@ def _tidied(part: Part, no_score: Sequence[str]) -> pd.DataFrame:
         if role == names.TOPIC:  # a question may have several lines
             columns[role] = in_one_line(columns[role])
         if role not in MAY_BE_EMPTY and (empty := columns[role] == "").any():
-            raise _problem(part, int(empty.argmax()), f"the {role} is missing")
+            raise problem_at(f"the {role} is missing", frame.index, int(empty.argmax()), part.path)
     numbers = numbers_of(without_codes(frame[SCORE], no_score))
     columns[SCORE] = numbers.values
     wrong = numbers.wrong
@@ -207,37 +210,13 @@ def _tidied(part: Part, no_score: Sequence[str]) -> pd.DataFrame:
         cell = str(frame[SCORE].iloc[wrong[0]]).strip()
         metric = columns["metric"][wrong[0]]
         text = f"score {cell!r} of {metric} is not a finite number from -1e12 to 1e12"
-        raise _problem(part, wrong[0], text)
-    means = columns["topic"].isin(_aggregates(columns["topic"], names.TOPIC))
-    means |= columns["run"].isin(_aggregates(columns["run"], names.RUN))
+        raise problem_at(text, frame.index, int(wrong[0]), part.path)
     tidy = pd.DataFrame(columns, frame.index)
-    return tidy[~means] if means.any() else tidy
-
-
-def _aggregates(labels: pd.Categorical, role: str) -> list[str]:
-    """Return the labels of topics, or of runs among others, that stand for several."""
-    found = [label for label in labels.categories if is_aggregate(label, role)]
-    is_whole = role == names.RUN and len(found) == len(labels.categories)
-    return [] if is_whole else found
-
-
-def _means_in(parts: Sequence[Part]) -> list[str]:
-    """Return the topics and runs that are left out, as they stand for several."""
-    found: dict[str, None] = {}
-    for part in parts:
-        for role in (names.TOPIC, names.RUN):
-            if role in part.frame:
-                means = _aggregates(labels_of(part.frame[role]), role)
-                found |= dict.fromkeys(f"{role} {label}" for label in means)
-    return list(found)
-
-
-def _problem(part: Part, row: int, text: str) -> BadInput:
-    """Return the error about a row."""
-    line = int(part.frame.index[row])
-    if part.path is None:
-        return BadInput(f"row {line}: {text}", option="scores")
-    return BadInput(text, part.path, line)
+    for role in (names.TOPIC, names.RUN):
+        means = aggregates(columns[role].categories, role)
+        left_out += [f"{role} {label}" for label in means]
+        tidy = tidy[~columns[role].isin(means)] if means else tidy
+    return tidy
 
 
 def _array(frame: pd.DataFrame) -> xr.DataArray:

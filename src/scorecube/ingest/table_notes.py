@@ -9,9 +9,8 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import Note
 from scorecube.ingest.columns import FILE, Column, Columns, choice
-from scorecube.ingest.headings import GROUPS, TAKEN, is_aggregate, parts_of
+from scorecube.ingest.headings import GROUPS, TAKEN, aggregates, parts_of
 from scorecube.ingest.reading import MATRIX, Reading
-from scorecube.names import SCORE
 
 PLURALS = {"collection": "collections", "seed": "repetitions", "topic_group": "groups"}
 """Role -> the word of the line of roles."""
@@ -58,7 +57,7 @@ def _counted(columns: Columns, names: Sequence[str]) -> str:
         rows = pd.concat([table.frame[[*names]] for table in columns.tables])
         return f"{shown} ({len(rows.drop_duplicates())})"
     labels = [label for label in columns.named[names[0]].labels if label]
-    return f"{shown} ({len([label for label in labels if not is_aggregate(label)])})"
+    return f"{shown} ({len(labels) - len(aggregates(labels))})"
 
 
 def notes_of(
@@ -66,7 +65,7 @@ def notes_of(
 ) -> list[str]:
     """Return notes on cells that are not plain, and on what may be a group of topics."""
     ways: dict[str, list[str]] = {}
-    for name in (*values, *reading.at.get(SCORE, ())):
+    for name in values:
         column = columns.named[name]
         if column.numbers.how:
             ways.setdefault(column.numbers.how, []).append(column.shown)

@@ -1,6 +1,6 @@
 """Parquet and data frames -> tables; the labels of rows; labels from CSV files.
 
-The columns of a table are called as in the file, its index `LINE` holds lines, or rows from 1 on.
+The columns of a table are called as in the file; its index holds lines, or rows from 1 on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 
 from scorecube.errors import BadInput, kind_of
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import LINE, read_delimited, refuse_repeated
+from scorecube.ingest.delimited import LINE, ROW, read_delimited, refuse_repeated
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.headings import SCORES, header_word
 from scorecube.names import SCORE
@@ -30,18 +30,20 @@ def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFra
     header = list(map(str, frame.columns))
     refuse_repeated(header, None)
     table = frame.set_axis(header, axis=1)
-    table.index = pd.Index(lines or range(1, len(table) + 1), name=LINE)
+    table.index = pd.Index(lines or range(1, len(table) + 1), name=LINE if lines else ROW)
     return plain_cells(table)
 
 
-def metric_of_column(column: str) -> str:
-    """Return the metric whose scores a column holds: the last part of a name with dots.
+def problem_at(text: str, index: pd.Index[Any], row: int, path: PathLike | None) -> BadInput:
+    """Return the error about a row of a table, or of scores, by its line if it has one."""
+    line = int(index[row])
+    if path is None or index.name == ROW:
+        return BadInput(f"row {line}: {text}", path, option=None if path else "scores")
+    return BadInput(text, path, line)
 
-    Examples
-    --------
-    >>> [metric_of_column(name) for name in ("scores.0.value", "scores.f1", "nDCG@10")]
-    ['score', 'f1', 'nDCG@10']
-    """
+
+def metric_of_column(column: str) -> str:
+    """Return the metric whose scores a column holds: the last part of a name with dots."""
     last = column.rpartition(".")[2] or column
     return SCORE if header_word(last) in SCORES else last
 

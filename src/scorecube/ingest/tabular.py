@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput, option
-from scorecube.ingest import cells, headings
+from scorecube.errors import BadInput
+from scorecube.ingest import cells
 from scorecube.ingest import measure_names as measures
 from scorecube.ingest.cells import is_score
-from scorecube.ingest.columns import FILE, Column, Columns, Table, taken_by
-from scorecube.ingest.delimited import read_delimited
+from scorecube.ingest.columns import FILE, Columns
+from scorecube.ingest.delimited import Table, read_delimited
 from scorecube.ingest.files import PathLike, name_in
-from scorecube.ingest.headings import ROLES, SCORES, header_word, is_aggregate
-from scorecube.ingest.reading import LONG, Reading
-from scorecube.ingest.roles import decide
-from scorecube.ingest.scores import SCORE, Part, matrix_scores, only_measures
+from scorecube.ingest.headings import NAME, ROLES, SCORES, header_word, runs_in
+from scorecube.ingest.reading import LONG, MATRIX, Reading
+from scorecube.ingest.roles import decide, scores_of
+from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.table_notes import line_of, notes_of
 from scorecube.ingest.tables import labels_of, metric_of_column
 
@@ -40,11 +40,6 @@ def read_tables(
     chosen: Role -> its column, see `scorecube.ingest.roles`.
     layout: `LONG` or `MATRIX`, if that is not to be found out.
     """
-    roles = dict(chosen or {})
-    column = roles.pop(SCORE, None)
-    if column is not None:
-        metric = metric or metric_of_column(column)
-        tables = [with_score_column(table, column, metric) for table in tables]
     by_header: dict[tuple[str, ...], list[int]] = {}
     for number, table in enumerate(tables):
         if not len(table.frame):
@@ -52,84 +47,105 @@ def read_tables(
         by_header.setdefault(tuple(map(str, table.frame.columns)), []).append(number)
     parts: dict[int, Part] = {}
     for numbers in by_header.values():
-        columns = Columns([tables[k] for k in numbers], roles, layout, metric)
-        reading = decide(columns)
-        read = _read_long if reading.form == LONG else _read_matrix
-        parts |= zip(numbers, read(columns, reading, metric), strict=True)
+        columns = Columns([tables[k] for k in numbers], chosen or {}, layout, metric)
+        parts |= zip(numbers, _read(columns, decide(columns), metric), strict=True)
     return [part for _, part in sorted(parts.items())]
 
 
-def with_score_column(table: Table, column: str, metric: str) -> Table:
-    """Return a table whose column of scores is called as their metric (BadInput for none)."""
-    frame = table.frame
-    header = list(map(str, frame.columns))
-    same = [name for name in header if name == column]
-    alike = same or [name for name in header if header_word(name) == header_word(column)]
-    if len(alike) != 1:
-        text = f"no column of scores {column!r}; found {', '.join(header)[:200]}"
-        raise BadInput(text, table.path, option="score_column")
-    if metric in header and metric != alike[0]:
-        frame = frame.drop(columns=metric)
-    return table._replace(frame=frame.rename(columns={alike[0]: metric}))
-
-
-def _read_long(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
-    """Return the scores of tables with a row for each, or for those of a run on a topic."""
-    label = _names_of_measures(columns, reading)
-    runs = names_of_files([table.path for table in columns.tables])
-    named: dict[str, str] = {}
-    if "metric" not in reading.at:
-        named = _metrics(columns, reading, metric, label)
-    taken = {*named, *taken_by(reading.at)}
-    unread = [column for column in columns.all if column.name not in taken]
+def _read(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
+    """Return the scores of tables: labels stand beside a score, or in its heading."""
+    is_pyterrier = columns.path is None or NAME in map(header_word, reading.at.get("run", ()))
+    label = measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
+    headed = _headed(columns, reading, metric, label)
+    unread = columns.free({**reading.at, SCORE: tuple(headed)})
+    paths = [table.path for table in columns.tables]
+    by_file = [SCORE if path is None else measures.metric_of_file(path) for path in paths]
+    said = _said(columns, reading, headed) or [*dict.fromkeys(by_file)]
     notes = [
-        line_of(columns, reading, _said(columns, reading, named), unread),
-        *notes_of(columns, reading, [*named], unread),
+        line_of(columns, reading, said, unread),
+        *notes_of(columns, reading, [*headed], unread),
     ]
-    percent = frozenset(named[column] for column in _in_percent(columns, [*named]))
-    kept: Sequence[str] = [line for pair in named.items() if (line := measures.why_kept(*pair))]
+    for column, labels in headed.items():
+        if reading.form == LONG and (why := measures.why_kept(column, labels.get("metric", ""))):
+            notes.append(why)
+    signed = [name for name in headed if cells.PERCENTS in columns.named[name].numbers.how]
+    is_by_file = (FILE,) in reading.at.values() and FILE not in columns.named
+    runs = names_of_files(paths) if is_by_file else [""] * len(paths)
     parts: list[Part] = []
-    start = 0
-    for table, run in zip(columns.tables, runs, strict=True):
-        rows = slice(start, start + len(table.frame))
-        start = rows.stop
-        frame = _labels_of(table, reading, run)
-        if SCORE in reading.at:
-            frame[SCORE] = columns.named[reading.at[SCORE][0]].cells_in(rows)
-        if named:
-            frames = [
-                frame.assign(metric=name, score=columns.named[column].cells_in(rows))
-                for column, name in named.items()
-            ]
-            frame = pd.concat(frames)
-        else:
+    for number, table in enumerate(columns.tables):
+        frame = _labels_of(table, reading, runs[number])
+        frame = _scores_of(columns, number, frame, headed)
+        kept: Sequence[str] = ()
+        if "metric" not in frame:
+            frame["metric"] = by_file[number]
+        elif "metric" in reading.at:
             frame, _, kept, *_ = only_measures(frame, metric, label, table.path)
+        percent = {headed[name].get("metric", by_file[number]) for name in signed}
         rest = table.frame[[column.name for column in unread]]
-        said = [*table.notes, *notes, *kept]
-        parts.append(Part(frame, table.path, said, reading.words, rest, percent))
+        said_of = [*table.notes, *notes, *kept]
+        part = Part(frame, table.path, said_of, reading.words, rest, frozenset(percent))
+        parts.append(part._replace(runs=reading.at.get("run", ())))
     return parts
 
 
-def _said(columns: Columns, reading: Reading, named: Mapping[str, str]) -> list[str]:
-    """Return the metrics of a long table, with their columns where these are called otherwise."""
+def _headed(
+    columns: Columns, reading: Reading, metric: str | None, label: Callable[[str], str]
+) -> dict[str, dict[str, str]]:
+    """Return the labels in the headings of columns of scores: of a metric, a run, a topic."""
+    if reading.form == LONG:
+        if "metric" in reading.at:
+            return {reading.at[SCORE][0]: {}}
+        if SCORE in reading.at:
+            (column,) = reading.at[SCORE]
+            return {column: {"metric": metric or metric_of_column(column)}}
+        named = _metrics(columns, reading, metric, label)
+        return {column: {"metric": name} for column, name in named.items()}
+    runs = runs_in(reading.values) if reading.across == "run" else {}
+    headed: dict[str, dict[str, str]] = {}
+    for column in reading.values:
+        headed[column] = {reading.across: column}
+        if column in runs:
+            run, measure = runs[column]
+            headed[column] = {"run": run, "metric": label(measure)}
+        if metric is not None:
+            headed[column]["metric"] = metric
+    return headed
+
+
+def _scores_of(
+    columns: Columns, number: int, labels: pd.DataFrame, headed: Mapping[str, Mapping[str, str]]
+) -> pd.DataFrame:
+    """Return a row for each score of a table, with its labels."""
+    n_rows = len(labels)
+    rows = slice(columns.starts[number], columns.starts[number] + n_rows)
+    scores = [columns.named[name].cells_in(rows) for name in headed]
+    if len(headed) > 1:
+        labels = labels.take(np.tile(np.arange(n_rows), len(headed)))
+    of_headings = pd.DataFrame([*headed.values()], dtype=object)
+    for role in of_headings:
+        labels[role] = np.repeat(of_headings[role].to_numpy(), n_rows)
+    labels[SCORE] = np.concatenate(scores)
+    return labels
+
+
+def _said(columns: Columns, reading: Reading, headed: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the metrics of a table that are not named by file, with columns called otherwise."""
     if "metric" in reading.at:
         (column,) = reading.at["metric"]
-        return [f"column {column} ({len(columns.named[column].labels)})"]
-    return [
-        name if name == column else f"{name} (column {column})" for column, name in named.items()
-    ]
-
-
-def _names_of_measures(columns: Columns, reading: Reading) -> Callable[[str], str]:
-    """Return what names a measure of another tool here."""
-    is_pyterrier = columns.path is None or header_word(reading.at["run"][0]) == headings.NAME
-    return measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
+        labels = columns.named[column].labels
+        return labels if reading.form == MATRIX else [f"column {column} ({len(labels)})"]
+    named = {column: labels["metric"] for column, labels in headed.items() if "metric" in labels}
+    if reading.form == MATRIX:
+        return [*dict.fromkeys(named.values())]
+    return [name if name == of else f"{name} (column {of})" for of, name in named.items()]
 
 
 def _labels_of(table: Table, reading: Reading, run: str) -> pd.DataFrame:
     """Return the columns of labels of a table, by role; several of one role are joined."""
     frame = pd.DataFrame(index=table.frame.index)
     for role, names in reading.at.items():
+        if role == SCORE:
+            continue
         if names == (FILE,) and FILE not in table.frame:
             frame[role] = pd.Categorical.from_codes(np.zeros(len(frame), int), pd.Index([run]))
         elif len(names) == 1 and role != "collection":
@@ -137,6 +153,9 @@ def _labels_of(table: Table, reading: Reading, run: str) -> pd.DataFrame:
         else:
             columns = [labels_of(table.frame[name]) for name in names]
             frame[role] = [_joined(parts) for parts in zip(*columns, strict=True)]
+    down = "run" if reading.across == "topic" else "topic"
+    if down not in frame:
+        frame[down] = numbered("", len(frame))
     return frame
 
 
@@ -148,83 +167,23 @@ def _joined(parts: tuple[str, ...]) -> str:
 def _metrics(
     columns: Columns, reading: Reading, metric: str | None, label: Callable[[str], str]
 ) -> dict[str, str]:
-    """Return the metric of each column that has scores."""
-    taken = taken_by(reading.at)
-    free = [column for column in columns.all if column.name not in taken]
-    numbers = [column for column in free if column.is_number or column.word in SCORES]
-    scores = [column.name for column in numbers if column.word in SCORES]
-    if metric is not None:
-        return _asked(numbers, scores, metric, label)
-    kept = [column for column in numbers if not column.fact and not is_aggregate(column.name)]
-    varying = [column for column in kept if column.is_like_measure or len(column.labels) > 1]
-    kept = varying or kept
-    if not kept:
-        facts = [f"{column.name} ({column.fact or 'a mean'})" for column in numbers]
-        advice = f"no metric are {listed(facts)}; {option('metric')} reads one" if facts else ""
-        raise columns.refusal(f"no column of scores beside run and topic; {advice}".rstrip("; "))
-    if [column.name for column in kept] == scores:
-        return dict.fromkeys(scores, SCORE)
-    return {column.name: label(column.name) for column in kept}
-
-
-def _asked(
-    numbers: Sequence[Column], scores: Sequence[str], metric: str, label: Callable[[str], str]
-) -> dict[str, str]:
-    """Return the column of the only metric that is read: of its name, alike, or of scores."""
-    for names in (
-        [column.name for column in numbers if column.name == metric],
-        [column.name for column in numbers if column.word == header_word(metric)],
-        [column.name for column in numbers if label(column.name) == metric],
-        scores,
+    """Return the metric of each column that has scores: the only one, if one is asked for."""
+    found = scores_of(columns, reading.at)
+    scores = [column.name for column in found if column.word in SCORES]
+    if metric is None:
+        varying = [one for one in found if one.is_like_measure or len(one.labels) > 1]
+        names = [column.name for column in varying or found]
+        return dict.fromkeys(scores, SCORE) if names == scores else {n: label(n) for n in names}
+    for is_asked in (
+        lambda column: column.name == metric,
+        lambda column: column.word == header_word(metric),
+        lambda column: label(column.name) == metric,
+        lambda column: column.name in scores,
     ):
-        if names:
+        if names := [column.name for column in found if is_asked(column)]:
             return dict.fromkeys(names, metric)
-    found = listed([column.shown for column in numbers])
-    raise BadInput(f"no column {metric}, or of numbers beside run and topic; found {found}")
-
-
-def _read_matrix(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
-    """Return the scores of matrices: topics down and runs across, or exchanged."""
-    down = "topic" if reading.across == "run" else "run"
-    labels = reading.at.get(down, ())
-    names = [metric or _metric_of_matrix(columns, reading, table) for table in columns.tables]
-    taken = {*reading.values, *taken_by(reading.at)}
-    unread = [column for column in columns.all if column.name not in taken]
-    shown = list(dict.fromkeys(names))
-    notes = [
-        line_of(columns, reading, shown, unread),
-        *notes_of(columns, reading, [*reading.values], []),
-    ]
-    parts: list[Part] = []
-    start = 0
-    for table, name in zip(columns.tables, names, strict=True):
-        rows = slice(start, start + len(table.frame))
-        start = rows.stop
-        matrix = pd.DataFrame(
-            {value: columns.named[value].cells_in(rows) for value in reading.values},
-            labels_of(table.frame[labels[0]]) if labels else numbered("", len(table.frame)),
-        )
-        frame = matrix_scores(name, matrix, down, reading.across)
-        frame.index = np.tile(table.frame.index, len(reading.values))
-        for role in ("collection", "topic_group"):
-            if role in reading.at:
-                frame[role] = np.tile(_labels_of(table, reading, "")[role], len(reading.values))
-        percent = frozenset([name]) if _in_percent(columns, reading.values) else frozenset[str]()
-        said = [*table.notes, *notes]
-        parts.append(Part(frame, table.path, said, reading.words, percent=percent))
-    return parts
-
-
-def _in_percent(columns: Columns, names: Sequence[str]) -> list[str]:
-    """Return the columns in whose cells a per cent sign was read."""
-    return [name for name in names if cells.PERCENTS in columns.named[name].numbers.how]
-
-
-def _metric_of_matrix(columns: Columns, reading: Reading, table: Table) -> str:
-    """Return what names the scores of a matrix: a column, else its file."""
-    if "metric" in reading.at:
-        return columns.named[reading.at["metric"][0]].labels[0]
-    return SCORE if table.path is None else measures.metric_of_file(table.path)
+    shown = listed([column.shown for column in found])
+    raise BadInput(f"no column {metric}, or of numbers beside run and topic; found {shown}")
 
 
 def names_of_files(paths: Sequence[PathLike | None]) -> list[str]:
@@ -270,10 +229,12 @@ def _has_ids(frame: pd.DataFrame) -> bool:
 def is_headerless(rows: Sequence[list[str]]) -> bool:
     """Return whether rows are a matrix without a header: scores, and a fraction first."""
     rows = [cells[0].split() if len(cells) == 1 else cells for cells in rows]
-    widths = {len(row) for row in rows}
-    word = header_word(rows[0][0]) if rows and rows[0] else ""
-    if len(widths) != 1 or word in ROLES["run"] | ROLES["topic"] | {""}:
+    is_ragged = len({len(row) for row in rows}) != 1
+    if is_ragged or header_word(rows[0][0]) in ROLES["run"] | ROLES["topic"] | {""}:
         return False
+    firsts = [row[0] for row in rows]
+    if len({*firsts}) < len(rows) and not all(map(is_score, firsts)):
+        return False  # lines of run, topic and score
     scores = [cell for row in rows for cell in row[1:]]
     is_first = any("." in cell and is_score(cell) for cell in rows[0])
     return is_first and bool(scores) and all(map(is_score, scores))

@@ -10,7 +10,8 @@ import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput
-from scorecube.ingest.columns import Table, no_table
+from scorecube.ingest.columns import no_table
+from scorecube.ingest.delimited import Table
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import AUTO, FILE, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.readers import detect, load_format

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorecube.ingest.formats import File, reader
 
 if TYPE_CHECKING:
-    from scorecube.ingest.columns import Table
+    from scorecube.ingest.delimited import Table
     from scorecube.ingest.scores import Part
 
 TABLE, MATRIX, NUMBERS, LONG, NESTED = "table", "matrix", "numbers", "long", "pytrec_eval"

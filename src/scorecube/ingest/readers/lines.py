@@ -149,7 +149,7 @@ def _is_gdeval(file: File) -> bool:
 @reader("gdeval", "output of gdeval or ndeval", _is_gdeval)
 def read_gdeval(file: File) -> Part:
     """Return the scores of a table of run, topic and measures."""
-    from scorecube.ingest.columns import Table
+    from scorecube.ingest.delimited import Table
     from scorecube.ingest.reading import LONG
     from scorecube.ingest.scores import Part
     from scorecube.ingest.tabular import read_tables

@@ -8,7 +8,7 @@ AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 SUMMARY = "looks like a mean of others: leave it out of the file"
 NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it, as ranges={{'{0}': (0, 1)}}"
 PERCENT = "taken for percentages, 0 to 100: {}"
-SMALLER = "smaller values seem to be better; declare it as lower is better"
+SMALLER = "smaller values seem to be better; declare it by lower_is_better={!r}"
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"
 IN_GROUPS = (
     "topics seem to come in 2 groups (1_1, 1_2, ...), such as turns of conversations, and are taken as independent: name the groups (topic_groups), "
@@ -60,7 +60,7 @@ DOUBTFUL = {
     "a run of zeros": Odd("scores", columns(a=MARKS, b=["0"] * 5), f"a: 1=0.1 2=0.2 3=0.4 4=0.3 5=0.5; b: 1=0 2=0 3=0 4=0 5=0 | {ZEROS}"),
     **{f"{header} in the second column": Odd("scores", f"{first},{header},a\n0,301,.5\n1,302,.1\n".encode(), "error FILE:1")
        for first, header in (("", "topic"), ("idx", "Query ID"), ("k", "qid"))},
-    **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{'' if metric == 'error_rate' else f'{NO_RANGE.format(metric)} | '}{metric}: {SMALLER}", name=f"{metric}.csv")
+    **{f"{metric}, smaller is better": Odd("scores", matrix(), f"{metric}: {AB.format(0.25)}{'' if metric == 'error_rate' else f'{NO_RANGE.format(metric)} | '}{metric}: {SMALLER.format(metric)}", name=f"{metric}.csv")
        for metric in ("rmse", "wer", "latency", "latency_ms", "val-loss", "mae", "perplexity", "error_rate", "last_rel", "loss_er")},
     "an invisible letter": Odd("scores", matrix(topic="2\u200b"), "a: 1=0.5 2\u200b=1; b: 1=0.25 2\u200b=0 | 1 topic with invisible characters (U+200B), such as '2\\u200b'"),
     "one run under two names": Odd("scores", columns(a=MARKS, b=MARKS[::-1], c=MARKS), f"{shown('a', MARKS)}; {shown('b', MARKS[::-1])}; {shown('c', MARKS)} | {RUNS.format('a = c')}"),

@@ -182,9 +182,7 @@ def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
     assert outcome.status == 1
     assert "left out: swap of c02: " in outcome.stderr
     assert "5 new results" in outcome.stderr
-    assert (
-        f"  c01: reading: {broken}:1: no column may be the run" in outcome.stderr.splitlines()[-1]
-    )
+    assert f"  c01: reading: {broken}:1: no column of scores" in outcome.stderr.splitlines()[-1]
     assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
     broken.write_text(whole)
     assert "2 new results, 5 stored before" in scorecube("sweep", file).succeeded().stderr

@@ -124,7 +124,8 @@ def _alike_for_all(cube: xr.Dataset) -> Iterator[str]:
 def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
     for metric, higher in zip(labels_of(cube, names.METRIC), higher_of(cube), strict=True):
         if higher and LOWER.search(metric.lower()):
-            yield f"{metric}: smaller values seem to be better; declare it as lower is better"
+            way = option("lower_is_better", metric)
+            yield Note(f"{metric}: smaller values seem to be better; declare it by {way}")
 
 
 def _equal_runs(cube: xr.Dataset) -> Iterator[str]:

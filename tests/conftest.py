@@ -9,15 +9,17 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 import pytest
+import xarray as xr
 from hypothesis import HealthCheck, settings
 
+import scorecube as sc
 from tests.terminal import program
 
 # A first example may compile a kernel, and machines differ: time decides nothing here.
@@ -86,6 +88,16 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the third-party collections (../shared/data) are not beside this repository")
     return folder
+
+
+def matrices(data: Path) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the scores of each third-party collection that has a table of runs by topics."""
+    for folder in sorted(data.iterdir()):
+        tables = folder.glob("*.csv*")
+        files = sorted(file for file in tables if file.stem not in ("teams", "runs", "systems"))
+        if files:
+            scores = sc.import_scores([files[0]], metric="X")
+            yield folder.name, sc.select(scores, missing="drop")
 
 
 class Terminal(io.StringIO):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scorecube.published import SECTIONS, Number, numbers
+from scorecube.published import SECTIONS, Number, numbers, topics_needed
 from tests import published
+from tests.oracles.design import rule_a
 
 PAGE = Path(__file__).parents[1] / "docs/reference/published.md"
 DISAGREEING = ("values that 30 runs can have",)
@@ -20,6 +21,15 @@ def test_numbers_of_papers_are_met(section: Callable[[], Iterator[float]]) -> No
     rows = numbers(section)
     assert rows
     assert [row for row in rows if not row.agrees] == []
+
+
+def test_sizes_of_sakai_and_shang_by_counting() -> None:
+    """Table 3 in plain Python: 25 sizes of the variances that it prints."""
+    rows = numbers(topics_needed)
+    variances = [float(row.item.rpartition(" ")[2].rstrip(")")) for row in rows]
+    found = [rule_a(variance, 0.15, systems=10, alpha=0.05, beta=0.2) for variance in variances]
+    assert found == [int(row.printed) for row in rows]
+    assert len(found) == 25
 
 
 def test_the_page_counts_them() -> None:

@@ -17,12 +17,10 @@ from scorecube.errors import BadPlan
 from scorecube.methods import index
 from scorecube.methods.design.estimates import design_of_cube, widths_of_cube
 from scorecube.report.formats import render
-from scorecube.report.views import view_of
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.presets import gains_of, preset_of
-from tests.conftest import Cli
+from tests.conftest import Cli, matrices
 
-NO_MATRIX = ("teams.csv", "runs.csv", "systems.csv")
 GAINS = ["3:2:1", "30:20:10", "0.3:0.2:0.1", "1:1:1", "10:5:1"]
 
 
@@ -115,11 +113,7 @@ def presets(analyses: Any) -> Iterator[tuple[str, str]]:
 def test_every_preset_fits_every_matrix(data: Path) -> None:
     """One that does not says what the paper needs: a list of documents, or a second metric."""
     tried = 0
-    for folder in sorted(data.iterdir()):
-        files = sorted(file for file in folder.glob("*.csv*") if file.name not in NO_MATRIX)
-        if not files or folder.name in ("test-errors-2019", "trec8-adhoc"):
-            continue
-        cube = sc.select(sc.import_scores([files[0]], metric="X"), missing="drop")
+    for _, cube in matrices(data):
         for paper, name in presets(("swap", "bootstrap", "correlate", "teams")):
             tried += 1
             if name in ("correlate", "teams"):
@@ -134,7 +128,7 @@ def test_every_preset_fits_every_matrix(data: Path) -> None:
             sizes = design_of_cube if name == "design" else widths_of_cube
             how = dict(preset_of(paper, name).values)
             assert sizes(cube, **how).attrs["variance_of"] == "within"
-    assert tried == 21 * 6
+    assert tried == 22 * 6
 
 
 @pytest.mark.data
@@ -168,37 +162,6 @@ def test_every_preset_fits_lists_of_documents(
     assert result["topic_step"].values.tolist() == steps
 
 
-def test_tables_are_those_that_papers_print(cube: xr.Dataset) -> None:
-    """Columns, order and digits of Sakai 2007, Tables 2 to 5, beside exact numbers."""
-    swap = sc.analyse(cube, preset="sakai-2007 swap", trials=50)
-    rows: Any = sc.table(swap).to_dict("records")
-    exact = sc.table(swap, "sensitivity")
-    assert exact["confidence"].tolist() == [0.95] * 5
-    assert [row["metric"] for row in rows] == exact["metric"].tolist()
-    for row, (_, number) in zip(rows, exact.iterrows(), strict=True):
-        printed = [row["(i) required"], row["(ii) maximum"], row["(iii) relative"]]
-        if number["share"] == number["share"]:
-            assert printed[0] == f"{number['required_difference']:.2f}"
-            assert printed[2] == f"{number['relative_difference']:.0%}"
-        else:
-            assert (printed[0], printed[2], row["(iv) comparisons"]) == ("-", "-", "-")
-        assert printed[1] == f"{number['max_performance']:.4f}"
-    bootstrap = sc.analyse(cube, preset="sakai-2007 bootstrap", trials=50)
-    columns = ["collection", "metric", "gain", "alpha", "ASL < alpha", "estimated diff."]
-    assert [*sc.table(bootstrap)] == columns
-    power = sc.table(bootstrap, "power")
-    assert sc.table(bootstrap)["ASL < alpha"].tolist() == [
-        f"{row['significant']}/15 = {row['share']:.0%}" for _, row in power.iterrows()
-    ]
-    taus = sc.table(sc.analyse(cube, preset="sakai-2007 correlate"))
-    assert taus.columns.tolist() == ["collection", "gain", "metric", "Q", "P+", "O", "RR"]
-    assert taus.loc[1, "Q"] == "-"
-    with_printed = {
-        name for name in index.names() if any("sakai" in key for key in view_of(name).tables)
-    }
-    assert with_printed == {"swap", "bootstrap", "correlate", "teams"}
-
-
 @pytest.mark.parametrize(
     ("form", "mark", "left", "right"),
     [
@@ -226,15 +189,3 @@ def test_boldface_of_the_papers_is_marked(form: str, mark: str, left: str, right
     assert 0 < (taus > 0.8).sum() < len(taus)
     with pytest.raises(BadPlan, match="mark"):
         render(sc.table(result, "metrics"), form, mark=mark)
-
-
-def test_taus_of_2004_are_of_metrics_with_their_gains(cube: xr.Dataset) -> None:
-    """Q30:20:10 with Relaxed, and Q3:2:1 with Q30:20:10: Sakai 2004, Tables 3 to 6 (b)."""
-    part = cube.sel(metric=["Q", "AP"], gain=["3:2:1", "30:20:10"])
-    result = sc.analyse(part, sc.Correlation(every_gain=True))
-    rows = sc.table(result, "sakai-2004").to_dict("records")
-    found = {(row["metric"], row["and"]): row for row in rows}
-    assert [*found] == [("Q 3:2:1", "AP"), ("Q 30:20:10", "AP"), ("Q 3:2:1", "Q 30:20:10")]
-    ranks = part["score"].mean("topic").to_series().unstack(["metric", "gain"])
-    rho = ranks[("Q", "3:2:1")].corr(ranks[("AP", "3:2:1")], method="spearman")
-    assert found["Q 3:2:1", "AP"]["Spearman"] == f"{rho:.4f}".replace("0.", ".", 1)

@@ -22,7 +22,7 @@ from scorecube.methods.design.estimates import design_of_cube
 from scorecube.methods.design.sizes import topic_set_size
 from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
-from tests.conftest import Cli
+from tests.conftest import Cli, matrices
 from tests.oracles import design as oracle
 
 
@@ -117,7 +117,6 @@ def test_paired_sizes_have_the_power_of_the_two_way_test() -> None:
 
 LEVELS = [0.05, 0.1, 0.15, 0.2]
 """Differences to detect and widths of intervals, of which Sakai's tool steps through thousandths."""
-SIX = ("adhoc3", "adhoc8", "clef-mono-ap", "genomics2004", "robust2004", "web2014")
 
 
 def agree(cube: xr.Dataset) -> list[tuple[float, float]]:
@@ -152,12 +151,13 @@ def test_designs_and_widths_agree_as_sakai_proves() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", SIX)
-def test_designs_and_widths_agree_on_collections(data: Path, name: str) -> None:
-    file = sorted((data / name).glob("*.csv"))[0]
-    cube = sc.import_scores([file], metric="AP")
-    for tool, ci in agree(cube):
-        assert tool == pytest.approx(ci, rel=0.03)
+@pytest.mark.slow
+def test_designs_and_widths_agree_on_every_matrix(data: Path) -> None:
+    found = {name: agree(cube) for name, cube in matrices(data)}
+    assert len(found) == 22
+    assert [
+        name for name, of in found.items() for tool, ci in of if abs(tool / ci - 1) > 0.03
+    ] == []
 
 
 def test_a_design_of_identical_runs_says_that_there_is_nothing_to_detect(scorecube: Cli, tmp_path: Path) -> None:  # fmt: skip

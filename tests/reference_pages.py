@@ -1,4 +1,4 @@
-"""Reference pages made from the declarations: commands, options of analyses, and the Python interface from its docstrings."""
+"""Reference pages made from the declarations: commands, options of analyses, layouts of files, and the Python interface from its docstrings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scorecube.cli import program
 from scorecube.cli.help import option_rows
 from scorecube.cli.program import FURTHER, QUESTIONS
 from scorecube.declare.options import options_of
+from scorecube.ingest.readers import layouts
 from scorecube.methods import index as registry
 
 MODULES = [
@@ -49,6 +50,8 @@ MEMBERS = {"Study": "add", "Collection": "cube rankings result results contents 
 def write_pages(folder: Path) -> None:
     """Write all pages; a page that has not changed keeps its time, so that it is not read again."""
     pages = {"commands.md": command_page(), "options.md": options_page(), "api/index.md": index()}
+    rows: Any = layouts().to_dict("records")
+    pages["layouts.md"] = f"# Layouts of files of scores\n\n{markdown_table(rows)}\n"
     pages |= {f"api/{_file_name(title)}.md": offered_page(title) for title in OFFERED}
     pages |= {f"api/{name}.md": module_page(name) for name in PAGES}
     for made in (folder / "api").glob("*.md"):

@@ -1,4 +1,4 @@
-"""Readers of tools: a small file of each, written anew after the real form, its scores by hand, and what it refuses."""
+"""Readers of tools: what they refuse, and what they say; `test_readers` has a file of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File
-from scorecube.ingest.readers import detect
 from scorecube.ingest.readers.battles import battles_of
 
 Cells = dict[str, float]
@@ -56,62 +55,7 @@ PROMPTFOO = [
     {"promptIdx": 0, "testIdx": 1, "provider": {"id": "x:a"}, "score": 1, "success": True, "namedScores": {}},
 ]  # fmt: skip
 PAIR = {"instruction": "tell\nme", "generator_1": "base", "generator_2": "m"}
-EVAL = {"spec": {"completion_fns": ["gpt"], "eval_name": "arith", "run_id": "r"}}
-EVENT = {"run_id": "r", "sample_id": "s.1"}
-STAT = {"count": 1, "sum": 0.5, "mean": 0.5}
 REPORT = {"total_instances": 3, "completed_ids": ["a", "b"], "resolved_ids": ["a"], "unresolved_ids": ["b"], "error_ids": ["c"]}  # fmt: skip
-
-READ: dict[str, tuple[str, Any, Cells]] = {
-    # Layout -> name of the file, content, its scores.
-    "inspect": ("a.json", inspect_log(scored(1, "P"), scored(2, "C"), scored(3, "N"), scored(4, {"x": 0.25})), {
-        "arc match m/a 1": 0.5, "arc match m/a 2": 1.0, "arc match m/a 3": 0.0, "arc match_x m/a 4": 0.25}),
-    "promptfoo": ("r.json", {"evalId": "e", "results": {"version": 3, "results": PROMPTFOO}}, {
-        "score x:a 0": 0.5, "score x:a 1": 1.0, "tone x:a 0": 1.0}),
-    "deepeval": ("mine.json", {"testCases": [{"name": "t", "metricsData": [{"name": "Relevancy", "score": 0.9}]}],
-        "conversationalTestCases": [{"name": "u", "metricsData": [{"name": "Relevancy", "score": 0.1}]}]}, {
-        "Relevancy mine t": 0.9, "Relevancy mine u": 0.1}),
-    "openai_evals": ("e.jsonl", jsonl([EVAL, {**EVENT, "type": "sampling", "data": {"prompt": "p"}},
-        {**EVENT, "type": "match", "data": {"correct": True}}, {**EVENT, "type": "metrics", "data": {"f1": 0.5, "why": "x"}},
-        {"final_report": {"accuracy": 1.0}}]), {"arith accuracy gpt s.1": 1.0, "arith f1 gpt s.1": 0.5}),
-    "helm": ("mmlu:subject=x,model=org_m/per_instance_stats.json", [
-        {"instance_id": "id1", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match", "split": "test"}, **STAT}]},
-        {"instance_id": "id1", "perturbation": {"name": "typos"}, "train_trial_index": 0, "stats": []}], {
-        "mmlu:subject=x exact_match org_m id1": 0.5}),
-    "swebench": ("m.verified.json", REPORT, {"resolved m.verified a": 1.0, "resolved m.verified b": 0.0, "resolved m.verified c": 0.0}),
-    "rank_eval": ("new.json", {"metric_score": 0.4, "details": {"q": {"metric_score": 0.3, "hits": []}}, "failures": {}}, {
-        "metric_score new q": 0.3}),
-    "tira": ("bm25/output/evaluation-per-query.prototext",
-        'measure {\n  query_id: "q 1"\n  measure: "nDCG@10"\n  value: "0.5"\n}\nmeasure{\n query_id: "q2" measure: "R@10" value: "1"}\n',
-        {"nDCG@10 bm25 q 1": 0.5, "Recall@10 bm25 q2": 1.0}),
-    "alpaca_eval": ("annotations.json", [{**PAIR, "preference": 1.75}, {**PAIR, "instruction": "b", "preference": None}], {
-        "win over base m tell me": 0.75}),
-    "autojudge": ("j.txt", "r AP 1 0.5\nr AP 2 0.25\nr AP all 0.4\n", {"j AP r 1": 0.5, "j AP r 2": 0.25}),
-    "autojudge_topics": ("j.txt", "r leaf COVERED 0.5\nr all COVERED 0.5\n", {"j COVERED r leaf": 0.5}),
-    "lm_eval": ("org/samples_t_2026-01-01T10-00-00.0.jsonl", jsonl([
-        {"doc_id": 0, "filter": "none", "metrics": ["acc", "bleu"], "acc": 1.0, "bleu": ["a", "b"]}]), {"t acc org 0": 1.0}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", READ)
-def test_a_file_is_found_by_content_and_read(tmp_path: Path, layout: str) -> None:
-    name, content, expected = READ[layout]
-    path = put(tmp_path / name, content)
-    assert detect(File.read(path)).name == layout
-    found, _ = read(path)
-    assert found == expected
-    assert read(path, layout=layout)[0] == expected
-
-
-@pytest.mark.parametrize("layout", ["promptfoo", "deepeval", "helm", "rank_eval"])
-def test_a_list_where_a_number_is_expected_names_its_row(tmp_path: Path, layout: str) -> None:
-    name, content, _ = READ[layout]
-    text = json.dumps(content)
-    for number in ("0.5", "0.3", "0.9"):
-        text = text.replace(f'"mean": {number}', '"mean": [1, 2]').replace(f'score": {number}', 'score": [1, 2]')  # fmt: skip
-    path = put(tmp_path / name, text)
-    with pytest.raises(BadInput, match=r"json:\d+: score '\[1, 2\]' of .* is not a finite number"):
-        read(path)
-
 
 REFUSED = [
     # Name of the file, content, words of the refusal.
@@ -158,13 +102,26 @@ def test_items_complete_lists_of_resolved_ids(tmp_path: Path) -> None:
 
 
 def test_means_beside_samples_are_left_out_and_named(tmp_path: Path) -> None:
-    name, samples, expected = READ["lm_eval"]
-    put(tmp_path / name, samples)
+    samples = {"doc_id": 0, "filter": "none", "metrics": ["acc", "bleu"], "acc": 1.0, "bleu": ["a", "b"]}  # fmt: skip
+    put(tmp_path / "org" / "samples_t_2026-01-01T10-00-00.0.jsonl", jsonl([samples]))
     put(tmp_path / "org" / "results_2026.json", {"results": {}, "configs": {}, "versions": {}})
     found, said = read(tmp_path)
-    assert found == expected
+    assert found == {"t acc org 0": 1.0}
     assert any("results_2026.json" in line for line in said)
     assert any("bleu" in line for line in said)
+
+
+def test_counts_times_and_costs_of_a_tool_are_no_metrics(tmp_path: Path) -> None:
+    stats = [{"name": {"name": name}, "mean": 2.0} for name in ("exact_match", "num_output_tokens", "inference_runtime")]  # fmt: skip
+    rows = [{"instance_id": "i", "train_trial_index": 0, "stats": stats}]
+    path = put(tmp_path / "mmlu:model=m,k=1" / "per_instance_stats.json", rows)
+    found, said = read(path)
+    assert found == {"mmlu,k=1 exact_match m i": 2.0}
+    assert any("num_output_tokens (cost), inference_runtime (time)" in line for line in said)
+    only = read(path, metric="inference_runtime")[0]
+    assert only == {"mmlu,k=1 inference_runtime m i": 2.0}
+    path = put(path, [{**rows[0], "stats": stats[1:]}])
+    assert len(read(path)[0]) == 2
 
 
 def test_repeats_and_prompts_of_promptfoo(tmp_path: Path) -> None:

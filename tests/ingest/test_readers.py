@@ -1,7 +1,15 @@
-"""Every reader takes files in every encoding, and refuses what is damaged or wrong, naming file and line."""
+"""Every reader takes files in every encoding, and refuses what is damaged or wrong, naming file and line.
+
+`evaluations/` has a folder for each format: files as a tool writes them, and their scores in `expected.csv`, or words of the refusal in `refused.txt`.
+Those of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0 are written by these tools.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +17,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest import formats, readers
-from scorecube.ingest.formats import Row, reader
+from scorecube.ingest.formats import DECLARED, File, Row, never, reader
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
@@ -47,15 +56,6 @@ def labels(path: Path) -> Any:
     return str((found.topics, found.levels.tolist(), found.documents))
 
 
-def scores(layout: str) -> Callable[[Path], Any]:
-    def read(path: Path) -> Any:
-        cube = import_scores([path], layout=layout, notify=lambda _: None)
-        found = [cube[name].values.tolist() for name in ("metric", "run", "topic", "score")]
-        return str(found)  # missing scores are equal
-
-    return read
-
-
 READERS = {
     "run": Reader("a.run", RUN, with_qrels),
     "qrels": Reader("a.qrels", QRELS, with_run),
@@ -64,9 +64,6 @@ READERS = {
     "labels": Reader("a.csv", b"topic,document,judge,label\n1,d1,j,2\n1,d2,j,0\n", labels),
     "teams": Reader("teams.csv", b"run,team\nr1,A\nr2,B\n", read_run_labels),
     "groups": Reader("groups.csv", b"topic,topic_group\n1,x\n2,y\n", read_topic_groups),
-    "ir_measures": Reader("me", b"1\tAP\t1\n1\tP@5\t0.4\n2\tAP\t0.5\nall\tAP\t0.75\n", scores("ir_measures")),
-    "nev": Reader("me.nev", b"1 # syslen=5\n1 AP=  0.5\n2 AP=  0.25\n", scores("nev")),
-    "gdeval": Reader("a.csv", b"runid,topic,ndcg@20,err@20\nme,1,0.5,0.25\nme,amean,0.5,0.25\n", scores("gdeval")),
 }  # fmt: skip
 
 
@@ -109,8 +106,6 @@ BAD = [
     ("labels", b"1,,j,0\n", 4, "is empty or has blanks"),
     ("teams", b"r3\n", 4, "1 cell"),
     ("teams", b"r1,B\n", 4, "two teams"),
-    *(("ir_measures", b"%s\n" % text, 5, "is not a line of") for text in (b"3\t0.5", b"3 AP 0.5 1", b"3\tmap\t0.5")),
-    *(("nev", b"%s\n" % text, 4, "is not a line of") for text in (b"AP=   0.5", b"3 AP   0.5", b"3 =   0.5", b"3 AP= 0.5 1")),
 ]  # fmt: skip
 
 
@@ -124,6 +119,120 @@ def test_bad_lines_are_refused_by_file_and_line(
     first = str(caught.value).splitlines()[0]
     assert first.startswith(f"{path}:{number}: ")
     assert words in first
+
+
+# Formats of scores
+
+DATA = Path(__file__).parent / "evaluations"
+EXPECTED, REFUSED = "expected.csv", "refused.txt"
+Cells = dict[tuple[str, ...], float]
+"""Collection, metric, run and topic -> score."""
+
+
+def files_of(layout: str) -> list[Path]:
+    paths = sorted(path for path in (DATA / layout).rglob("*") if path.is_file())
+    return [path for path in paths if path.name not in (EXPECTED, REFUSED)]
+
+
+def expected(layout: str) -> Cells:
+    header, *rows = csv.reader((DATA / layout / EXPECTED).read_text().splitlines())
+    assert header == ["collection", "metric", "run", "topic", "score"]
+    return {(*labels,): float(score) for *labels, score in rows}
+
+
+def read(paths: Any, **options: Any) -> Cells:
+    cubes = import_scores(paths, collections=True, notify=lambda _: None, **options)
+    return {(name, *labels): score for name, cube in cubes.items() for labels, score in cells(cube)}
+
+
+def cells(cube: xr.Dataset) -> Any:
+    return cube["score"].isel(gain=0, drop=True).to_series().dropna().items()
+
+
+LAYOUTS = [layout for layout in DECLARED if (DATA / layout / EXPECTED).exists()]
+"""Formats whose files have scores."""
+TEXTS = [layout for layout in LAYOUTS if files_of(layout)[0].suffix != ".nc"]
+
+
+def content_of(path: Path) -> bytes:
+    content = path.read_bytes()
+    return gzip.decompress(content) if path.suffix == ".gz" else content
+
+
+def damaged(layout: str, folder: Path, damage: Callable[[bytes], bytes]) -> list[Path]:
+    """Return the files of a format with a damage, in folders of the same names."""
+    shutil.copytree(DATA / layout, folder / layout)
+    paths = [folder / path.relative_to(DATA) for path in files_of(layout)]
+    for path in paths:
+        path.write_bytes(damage(content_of(path)))
+    return [path.rename(str(path).removesuffix(".gz")) for path in paths]
+
+
+@pytest.mark.parametrize("layout", DECLARED)
+def test_a_file_of_each_format_is_found_by_content_and_read(layout: str) -> None:
+    paths = files_of(layout)
+    if (DATA / layout / REFUSED).exists():
+        with pytest.raises(
+            BadInput, match=re.escape((DATA / layout / REFUSED).read_text().strip())
+        ):
+            read(paths)
+        return
+    assert len(set(expected(layout).values())) > 1
+    assert read(paths, layout=layout) == expected(layout)
+    is_found = DECLARED[layout].detect is not never
+    assert all(DECLARED[layout].detect(File.read(path)) == is_found for path in paths)
+    found: Any
+    try:
+        found = read(paths)
+    except BadInput as error:  # of lines that several formats fit
+        found = str(error)
+    assert found == expected(layout) or f"layout='{layout}'" in found
+
+
+@pytest.mark.parametrize("encoding", OF_TEXT)
+@pytest.mark.parametrize("layout", TEXTS)
+def test_formats_are_read_in_every_encoding(tmp_path: Path, layout: str, encoding: str) -> None:
+    paths = damaged(layout, tmp_path, lambda content: OF_TEXT[encoding](content.decode()))
+    assert read(paths, layout=layout) == expected(layout)
+
+
+JSON = [layout for layout in TEXTS if ".json" in files_of(layout)[0].name]
+
+
+@pytest.mark.parametrize("layout", JSON)
+def test_files_that_are_cut_off_are_refused(tmp_path: Path, layout: str) -> None:
+    paths = damaged(layout, tmp_path, lambda content: content[: len(content) * 2 // 3])
+    with pytest.raises(BadInput) as caught:
+        read(paths, layout=layout)
+    assert caught.value.path in paths
+
+
+BAD_LINES = {
+    "ir_measures": ("3\t0.5", "3 AP 0.5 1", "3\tmap\t0.5"),
+    "nev": ("AP=   0.5", "3 AP   0.5", "3 =   0.5", "3 AP= 0.5 1"),
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "line"), [(layout, line) for layout in BAD_LINES for line in BAD_LINES[layout]]
+)
+def test_lines_of_another_form_are_refused(tmp_path: Path, layout: str, line: str) -> None:
+    (path,) = damaged(layout, tmp_path, lambda content: content + f"{line}\n".encode())
+    n_lines = content_of(path).count(b"\n")
+    with pytest.raises(BadInput, match=rf":{n_lines}: .* is not a line of"):
+        read(path, layout=layout)
+
+
+@pytest.mark.parametrize(
+    "layout", [layout for layout in JSON if layout not in ("alpaca_eval", "lm_eval", "swebench")]
+)
+def test_a_list_where_a_number_is_expected_is_named(tmp_path: Path, layout: str) -> None:
+    """A preference of AlpacaEval is refused as such, lists of lm-eval are no scores, and SWE-bench has ids."""
+    score = re.compile(rb': ?(\d+\.\d+|true|"[CPI]")(?=[,}\n])')
+    paths = damaged(layout, tmp_path, lambda content: score.sub(b": [1, 2]", content))
+    with pytest.raises(BadInput, match=r"score '\[1, 2\]' of \S+ is not a finite number") as caught:
+        read(paths, layout=layout)
+    assert caught.value.path in paths
 
 
 @pytest.fixture

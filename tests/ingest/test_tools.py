@@ -1,18 +1,15 @@
-"""Files of other tools: found by content, read into the scores that the tools wrote, under names here.
+"""Output of programs, read into the scores that they wrote, under names here; judgements and runs of other tools.
 
-`evaluations/` holds files of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0, written
-by these tools; predictions of MTEB follow the code of their writer (mteb 2.26).
+Predictions of MTEB, in `evaluations/`, follow the code of their writer (mteb 2.26).
 """
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -161,106 +158,7 @@ def test_the_program_gdeval(tmp_path: Path) -> None:
     np.testing.assert_allclose(theirs["score"].values[:, 0, 0], expected, atol=5e-6)
 
 
-# Logs of evaluations of language models
-
-Cells = dict[tuple[str, str, str, str], float | None]
-"""Collection, metric, run (with its seed) and topic -> score."""
-FILES = {
-    "lm_eval": sorted(DATA.glob("lm_eval/*/samples_*.jsonl")),
-    "every_eval_ever": sorted(DATA.glob("every_eval_ever/*.jsonl")),
-    "inspect": sorted(DATA.glob("inspect/*.json.gz")),
-    "autojudge": [DATA / "autojudge" / "judge.eval.jsonl"],
-}
-
-
-def unsaid(line: str) -> None:
-    """Notes are not looked at."""
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def expected_lm_eval() -> Cells:
-    found: Cells = {}
-    for path in FILES["lm_eval"]:
-        task = path.name.split("_20")[0].removeprefix("samples_")
-        for row in lines(path):
-            end = "" if row["filter"] == "none" else f":{row['filter']}"
-            for metric in row["metrics"]:
-                cell = (task, f"{metric}{end}", path.parent.name, str(row["doc_id"]))
-                found[cell] = row[metric]
-    return found
-
-
-def expected_every_eval_ever() -> Cells:
-    return {
-        (row["evaluation_name"].replace("/", "-"), row["evaluation_result_id"], row["model_id"], row["sample_id"]): row["evaluation"]["score"]
-        for path in FILES["every_eval_ever"]
-        for row in lines(path)
-    }  # fmt: skip
-
-
-def expected_autojudge() -> Cells:
-    rows = lines(FILES["autojudge"][0])
-    return {
-        ("judge", row["measure"], row["run_id"], row["topic_id"]): row["value"]
-        for row in rows
-        if row["topic_id"] != "all"
-    }
-
-
-def expected_inspect() -> Cells:
-    worth = {"C": 1.0, "I": 0.0}
-    found: Cells = {}
-    for path in FILES["inspect"]:
-        log = json.loads(gzip.decompress(path.read_bytes()))
-        for sample in log["samples"]:
-            for scorer, score in sample["scores"].items():
-                run = f"{log['eval']['model']}#{sample['epoch']}"
-                found["arith", scorer, run, sample["id"]] = worth[score["value"]]
-    return found
-
-
-EXPECTED: dict[str, Callable[[], Cells]] = {
-    "lm_eval": expected_lm_eval,
-    "every_eval_ever": expected_every_eval_ever,
-    "inspect": expected_inspect,
-    "autojudge": expected_autojudge,
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_log_of_each_tool_is_found_by_content_and_read_into_its_scores(name: str) -> None:
-    assert {detect(File.read(path)).name for path in FILES[name]} == {name}
-    expected = EXPECTED[name]()
-    assert len(expected) >= 8
-    assert len(set(expected.values())) > 1
-    cubes = import_scores(FILES[name], collections=True, notify=unsaid)
-    found: Cells = {}
-    for collection, cube in cubes.items():
-        cells = cube["score"].isel(gain=0).stack(cell=("metric", "run", "topic"))
-        for (metric, run, topic), value in zip(cells["cell"].values, cells.values, strict=True):
-            found[collection, str(metric), str(run), str(topic)] = float(value)
-    assert found == expected
-    if name == "inspect":  # epochs are repetitions
-        assert cube["system"].values.tolist() == ["mockllm/a"] * 2 + ["mockllm/b"] * 2
-
-
-def refused(paths: Any, layout: str = "auto") -> str:
-    with pytest.raises(BadInput) as caught:
-        import_scores(paths, layout=layout, collections=True, notify=unsaid)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_truncated_logs_are_refused(tmp_path: Path, name: str) -> None:
-    path = FILES[name][0]
-    content = path.read_bytes()
-    content = gzip.decompress(content) if path.suffix == ".gz" else content
-    half = tmp_path / path.name.removesuffix(".gz")
-    half.write_bytes(content[: len(content) * 2 // 3])
-    assert str(half) in refused(half, layout=name)
+# Names and objects
 
 
 def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:

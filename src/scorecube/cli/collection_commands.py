@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
-import typer
-
 from scorecube import names
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
@@ -15,7 +13,6 @@ from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
 from scorecube.ingest.formats import AUTO
 from scorecube.ingest.headings import TAKEN
 from scorecube.ingest.options import EVALUATE, IMPORT
-from scorecube.ingest.readers import layouts
 from scorecube.ingest.readers.general import NUMBERS
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
@@ -116,11 +113,6 @@ def import_(
     from scorecube.workflow import api, inputs
 
     layout, replace = values.pop("layout"), values.pop("replace")
-    layouts_known = [AUTO, *layouts()]
-    if layout not in layouts_known:
-        raise typer.BadParameter(
-            f"{layout!r} is not one of {', '.join(layouts_known)}", param_hint="--layout"
-        )
     if no_header and layout not in (AUTO, NUMBERS):
         raise BadPlan(
             f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"

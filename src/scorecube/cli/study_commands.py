@@ -246,17 +246,24 @@ def forget(
 
 def list_(
     kind: Annotated[
-        Literal["metrics", "analyses", "gains"], argument("metrics|analyses|gains", "What to list.")
+        Literal["metrics", "analyses", "layouts", "gains"],
+        argument("metrics|analyses|layouts|gains", "What to list."),
     ],
 ) -> None:
-    """List metrics or analyses, or explain gain settings.
+    """List metrics, analyses or layouts of files of scores, or explain gain settings.
 
     Example: scorecube list metrics
     """
+    from scorecube.ingest import readers
     from scorecube.workflow import api
 
     if kind == "gains":
         echo(GAINS)
         return
-    frame: Any = api.list_metrics() if kind == "metrics" else api.list_analyses()
+    listing = {
+        "metrics": api.list_metrics,
+        "analyses": api.list_analyses,
+        "layouts": readers.layouts,
+    }
+    frame: Any = listing[kind]()
     echo_table(frame, "text")

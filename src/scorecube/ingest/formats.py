@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 AUTO = "auto"
 FILE = "file"
 """Chosen for the run: a run is called as its file."""
+LONG, MATRIX = "long", "matrix"
+"""Ways to read tables, and formats that choose them."""
 N_LINES = 50
 """Number of lines from which a format is detected."""
 
@@ -154,6 +156,8 @@ class Format:
     detect: Returns whether a `File` has this format, from its first lines or objects.
     read: Returns the scores of a `File`, see `Scores`.
     is_general: Whether it is tried only if no other format fits.
+    form: Where options may name columns: how its tables are read, `LONG` or `MATRIX`; empty where
+        that is found out.
     """
 
     name: str
@@ -161,6 +165,13 @@ class Format:
     detect: Detect
     read: Callable[[File], Any]
     is_general: bool = False
+    form: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What is read, as the docstring of its reader says behind the verb."""
+        first = (self.read.__doc__ or "").partition("\n\n")[0]
+        return " ".join(first.split()[1:]).rstrip(".")
 
     @property
     def is_ours(self) -> bool:
@@ -188,11 +199,17 @@ def summary(about: str, way: str, detect: Detect, why: str = "means have no topi
     SUMMARIES.append(Summary(about, way, detect, why))
 
 
+def never(_: File) -> bool:
+    """Return that no file has a format: only an option chooses it."""
+    return False
+
+
 def reader(
-    name: str, about: str, detect: Detect, *, is_general: bool = False
+    name: str, about: str, detect: Detect, *, is_general: bool = False, form: str | None = None
 ) -> Callable[[Callable[[File], Any]], Callable[[File], Any]]:
     """Declare a function as the reader of a format; see `Format`.
 
+    The decorator is all that a format needs: it is detected, listed, and a choice of ``--layout``.
     Formats of other packages are tried before those of this one.
 
     Raises
@@ -213,7 +230,7 @@ def reader(
     """
 
     def declare(function: Callable[[File], Any]) -> Callable[[File], Any]:
-        added = Format(name, about, detect, function, is_general)
+        added = Format(name, about, detect, function, is_general, form)
         if name == AUTO or (name in DECLARED and DECLARED[name].is_ours and not added.is_ours):
             raise BadName(f"layout {name!r} exists in scorecube; choose another name")
         DECLARED[name] = added

@@ -158,6 +158,8 @@ def scores_of_file(file: File) -> Part:
     Raises BadInput: Dictionaries of measures that may be means of systems, unless the run is
     chosen.
     """
+    if file.asked.chosen not in ({}, {"run": FILE}):
+        raise no_table(file.asked.chosen, "dictionaries of scores")
     parts = list(file.nested.values())
     if any(isinstance(value, dict) for part in parts for value in part.values()):
         return scores_of_nested(file.nested, file.asked.metric, file.path)

@@ -59,7 +59,7 @@ class ImportOptions:
     """Options of files of scores; see `scorecube.import_scores`."""
 
     metric: str | None = option_field(None, "Metric that files do not name, or the only one.")
-    layout: str = option_field(AUTO, "auto, by the content, or a form of the page Your own data.")
+    layout: str = option_field(AUTO, "auto, by the content, or a name of scorecube list layouts.")
     run_column: str | None = option_field(None, "Column of runs, or file; several between commas.")
     topic_column: str | None = option_field(None, "Column of topics, such as question_id.")
     score_column: str | None = option_field(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from scorecube.collection.teams import listed
 from scorecube.ingest.columns import FILE, Columns, Roles
+from scorecube.ingest.formats import LONG as LONG
+from scorecube.ingest.formats import MATRIX as MATRIX
 from scorecube.ingest.headings import (
     COUNTERS,
     NOUNS,
@@ -18,7 +20,7 @@ from scorecube.ingest.headings import (
 )
 from scorecube.names import USUAL_WORDS
 
-LONG, MATRIX, MEANS = "long", "matrix", "means"
+MEANS = "means"
 
 
 @dataclass(frozen=True)

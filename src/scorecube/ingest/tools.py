@@ -9,18 +9,18 @@ from typing import Any
 import pandas as pd
 
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, option
 from scorecube.ingest.columns import no_table
 from scorecube.ingest.delimited import Table
 from scorecube.ingest.files import PathLike
-from scorecube.ingest.formats import AUTO, FILE, SUMMARIES, Asked, File, Format, Row, Summary
+from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
+from scorecube.ingest.headings import OF_SYSTEM, fact
 from scorecube.ingest.readers import detect, load_format
-from scorecube.ingest.readers.general import LONG, MATRIX, NESTED, NUMBERS, TABLE
 from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tabular import read_tables
 
-FORMS = {TABLE: "", LONG: LONG, MATRIX: MATRIX, NUMBERS: MATRIX}
-"""Format of tables -> how they are read; empty where that is found out."""
+NO_METRICS = ("count", "time", "cost", "identifier", "deviation", OF_SYSTEM)
+"""Facts that tools write among their scores."""
 
 
 def read_collections(
@@ -51,11 +51,11 @@ def read_collections(
         if kind is not None:
             beside.setdefault(kind, []).append(str(path))
             continue
-        name, read = _read(file, layout)
+        form, read = _read(file, layout)
         if read is None:
             empty += file.notes
         elif isinstance(read, Table):
-            tables.setdefault(FORMS[name], {})[number] = read
+            tables.setdefault(form, {})[number] = read
         else:
             found[number] = read
     for form, several in tables.items():
@@ -79,14 +79,12 @@ def _summary_of(file: File) -> Summary | None:
 
 
 def _read(file: File, layout: str) -> tuple[str, Part | Table | None]:
-    """Return the name of a file's format, and its scores, or a table; None where notes say why."""
-    found = _format_of(file, layout)
-    asked = file.asked.chosen
-    is_of_file = found.name == NESTED and asked == {"run": FILE}
-    if asked and found.name not in FORMS and not is_of_file:
-        raise no_table(asked, f"the layout {found.name}")
+    """Return how tables of a file's format are read, and its scores or its table; None for none."""
+    found = detect(file) if layout == AUTO else load_format(layout)
+    if file.asked.chosen and found.form is None:
+        raise no_table(file.asked.chosen, f"the layout {found.name}")
     read = found.read(file)
-    return found.name, read if isinstance(read, Table) else _part_of(found, file, read)
+    return found.form or "", read if isinstance(read, Table) else _part_of(found, file, read)
 
 
 def _part_of(found: Format, file: File, read: Any) -> Part | None:
@@ -102,17 +100,21 @@ def _part_of(found: Format, file: File, read: Any) -> Part | None:
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))
     if isinstance(read, pd.DataFrame):
         return Part(frame, file.path, file.notes)
+    frame = _without_facts(frame, file)
     return only_measures(frame, file.asked.metric, str, file.path)._replace(notes=file.notes)
 
 
-def _format_of(file: File, layout: str) -> Format:
-    """Return the format of a file: the asked one, of chosen columns, or by content."""
-    if layout != AUTO:
-        return load_format(layout)
-    is_of_file = file.asked.chosen == {"run": FILE} and bool(file.nested)
-    if file.asked.chosen and file.is_json and not is_of_file:
-        return load_format(TABLE)
-    return detect(file)
+def _without_facts(frame: pd.DataFrame, file: File) -> pd.DataFrame:
+    """Return scores without those of counts, times and costs, unless one is asked or all are so."""
+    if file.asked.metric is not None:
+        return frame
+    found = {str(name): fact(str(name)) for name in frame["metric"].unique()}
+    unread = [name for name in found if found[name] in NO_METRICS]
+    if not unread or len(unread) == len(found):
+        return frame
+    shown = listed([f"{name} ({found[name]})" for name in unread])
+    file.notes.append(f"not read: {shown}; {option('metric')} reads one")
+    return frame[~frame["metric"].isin(unread)]
 
 
 def frame_of_rows(rows: Iterable[Row], path: PathLike) -> pd.DataFrame:

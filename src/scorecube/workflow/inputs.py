@@ -250,7 +250,7 @@ def import_scores(
     teams, topic_groups, notify
         As of `read_rankings`; notes are about what the columns of a table were taken for, too.
     layout
-        Format of the files, see `scorecube.ingest.formats.layouts`; ``auto`` detects it.
+        Format of the files, a name of ``scorecube list layouts``; ``auto`` detects it.
     lower_is_better
         Metrics whose smaller values are better, in the coordinate ``higher_is_better``.
     words

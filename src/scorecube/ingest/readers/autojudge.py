@@ -70,11 +70,11 @@ summary(
 
 @reader(
     "autojudge",
-    "results of autojudge-evaluate, run, measure, topic, value; a file a judge",
+    "results of autojudge-evaluate, JSON lines, or lines of run, measure, topic, value",
     is_autojudge,
 )
 def read_autojudge(file: File) -> Iterator[Row]:
-    """Yield the scores of runs; the file, which is called as the judge, names the collection."""
+    """Yield scores by run_id and topic_id, without all; the file names judge and collection."""
     records = [
         (line, row.get("run_id"), row.get("measure"), row.get("topic_id"), row.get("value"))
         for line, row in file.records
@@ -84,9 +84,9 @@ def read_autojudge(file: File) -> Iterator[Row]:
             yield Row(line, run, topic, value, measure, _judge(file))
 
 
-@reader("autojudge_topics", "lines of run, topic, measure, value; a file a judge", is_by_topic)
+@reader("autojudge_topics", "lines of run, topic, measure, value, a file a judge", is_by_topic)
 def read_by_topic(file: File) -> Iterator[Row]:
-    """Yield the scores of runs, as `read_autojudge`."""
+    """Yield scores by run and topic, as in TIRA; the file names judge and collection."""
     for line, run, topic, measure, value in _fields(file):
         if topic != ALL:
             yield Row(line, run, topic, value, measure, _judge(file))

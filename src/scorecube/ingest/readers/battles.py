@@ -63,7 +63,7 @@ def _of_alpaca(file: File, line: int, row: Mapping[str, object]) -> Battle:
     lambda file: file.names >= ALPACA,
 )
 def read_alpaca_eval(file: File) -> Iterator[Row]:
-    """Yield preferences over one baseline as scores of the other system."""
+    """Yield scores of generator_2 by instruction: 1 to 2 is 0 to 1; metric win over BASELINE."""
     battles = list(battles_of(file))
     baselines = {battle.run_a for battle in battles}
     if len(baselines) != 1:
@@ -74,13 +74,9 @@ def read_alpaca_eval(file: File) -> Iterator[Row]:
         yield Row(battle.line, battle.run_b, battle.prompt, 1 - battle.winner, metric)
 
 
-@reader(
-    "battles",
-    "battles of pairs of systems of an arena, which have no scores",
-    lambda file: file.names >= ARENA,
-)
+@reader("battles", "battles of pairs of systems of an arena", lambda file: file.names >= ARENA)
 def read_battles(file: File) -> Iterator[Row]:
-    """Refuse battles, whose systems have no score each."""
+    """Refuse battles: their systems have no score each."""
     raise _no_scores(file, list(battles_of(file)))
 
 

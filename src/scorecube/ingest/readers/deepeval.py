@@ -29,9 +29,9 @@ def _is_deepeval(file: File) -> bool:
     return any("metricsData" in case for case in _cases(file)[:1])
 
 
-@reader("deepeval", "test run of deepeval in JSON, one file a run", _is_deepeval)
+@reader("deepeval", "test run of deepeval (JSON)", _is_deepeval)
 def read_deepeval(file: File) -> Iterator[Row]:
-    """Yield the scores of test cases; the file is the run."""
+    """Yield scores of test cases by name; the file is the run."""
     run = name_in(file.path, r"\.json$")
     for number, case in enumerate(_cases(file), 1):
         for one in objects_in(case.get("metricsData")):

@@ -14,7 +14,7 @@ FIELDS = frozenset({"evaluation_id", "evaluation_name", "sample_id", "evaluation
     "every_eval_ever", "samples of Every Eval Ever (JSON lines)", lambda file: file.names >= FIELDS
 )
 def read_every_eval_ever(file: File) -> Iterator[Row]:
-    """Yield the scores of samples."""
+    """Yield scores by model_id and sample_id; evaluation_name is the collection."""
     for line, sample in file.records:
         score = at(sample, "evaluation.score")
         task = str(sample.get("evaluation_name") or "").replace("/", "-")

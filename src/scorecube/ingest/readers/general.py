@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorecube.ingest.formats import File, reader
+from scorecube.ingest.formats import FILE, LONG, MATRIX, File, never, reader
 
 if TYPE_CHECKING:
     from scorecube.ingest.delimited import Table
     from scorecube.ingest.scores import Part
 
-TABLE, MATRIX, NUMBERS, LONG, NESTED = "table", "matrix", "numbers", "long", "pytrec_eval"
+NUMBERS = "numbers"
 
 
 @reader(
-    NESTED,
-    "dictionaries of pytrec_eval or ranx as JSON, one file a run or of runs",
-    lambda file: bool(file.nested),
+    "pytrec_eval",
+    "dictionaries of pytrec_eval or ranx (JSON)",
+    lambda file: bool(file.nested) and file.asked.chosen in ({}, {"run": FILE}),
     is_general=True,
+    form="",
 )
 def read_nested(file: File) -> Part:
-    """Return the scores of a run, which the file is named after, or of runs by name."""
+    """Return scores of a run, which the file names, or of runs by name."""
     from scorecube.ingest.objects import scores_of_file
 
     return scores_of_file(file)
@@ -34,12 +35,13 @@ def _is_headerless(file: File) -> bool:
 
 @reader(
     NUMBERS,
-    "a matrix without a header, as of NTCIREVAL: runs are numbered",
+    "a matrix without a header, as of NTCIREVAL",
     _is_headerless,
     is_general=True,
+    form=MATRIX,
 )
 def read_numbers(file: File) -> Table:
-    """Return a matrix without a header."""
+    """Return scores of runs across, which are numbered; topics are a first column, or lines."""
     from scorecube.ingest.tabular import without_header
 
     return without_header(file.text, file.path)
@@ -55,21 +57,21 @@ def _is_table(file: File) -> bool:
     return len(file.rows) > 1 and (is_wide or any(map(is_score, scores)))
 
 
-@reader(TABLE, "a table with headings, long or a matrix, as these tell", _is_table, is_general=True)
+@reader("table", "a table with headings: CSV, JSON, Parquet", _is_table, is_general=True, form="")
 def read_table(file: File) -> Table:
-    """Return a table, whose columns are decided with those of other files."""
+    """Return scores of the columns that headings, cells and options tell."""
     return file.whole_table
 
 
-reader(
-    LONG,
-    "columns of run and topic, and of a score or of metrics, also as JSON lines or Parquet",
-    lambda _: False,
-    is_general=True,
-)(read_table)
-reader(
-    MATRIX,
-    "topics down, runs across, or exchanged, one file a metric",
-    lambda _: False,
-    is_general=True,
-)(read_table)
+@reader(
+    LONG, "a table with a row for each score, or run and topic", never, is_general=True, form=LONG
+)
+def read_long(file: File) -> Table:
+    """Return columns of run and topic, and of a score or of metrics."""
+    return file.whole_table
+
+
+@reader(MATRIX, "a table for each metric", never, is_general=True, form=MATRIX)
+def read_matrix(file: File) -> Table:
+    """Return scores of topics down and runs across, or exchanged; the file names the metric."""
+    return file.whole_table

@@ -28,11 +28,11 @@ summary("a file of HELM without scores of instances", "import per_instance_stats
 
 @reader(
     "helm",
-    "per_instance_stats.json of HELM, in a folder for each model",
+    "per_instance_stats.json of HELM, in a folder each",
     lambda file: file.names >= {"instance_id", "train_trial_index", "stats"},
 )
 def read_helm(file: File) -> Iterator[Row]:
-    """Yield the means of instances; the folder tells model and scenario, trials are repetitions."""
+    """Yield means of instances; the folder tells run (model=) and collection; trials repeat."""
     folder = Path(file.path).absolute().parent.name
     model = MODEL.search(folder)
     run = model[1] if model else folder

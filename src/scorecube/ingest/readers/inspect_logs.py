@@ -33,7 +33,7 @@ summary("an index of logs of Inspect", "import the logs themselves", _is_index)
     lambda file: file.kind == EVAL or file.names >= FIELDS,
 )
 def read_inspect(file: File) -> Iterator[Row]:
-    """Yield the scores of samples; an epoch is a repetition."""
+    """Yield scores by eval.model, id and eval.task; epochs repeat; C, P, I, N are 1, .5, 0, 0."""
     log = _unpacked(file) if file.kind == EVAL else file.first
     of = _mapping(log.get("eval"))
     run = of.get("model")

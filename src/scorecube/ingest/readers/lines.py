@@ -115,28 +115,28 @@ def _has_no_measure(file: File) -> bool:
     return _is_trec_eval(file) and not any(map(is_like_measure, words))
 
 
-@reader("run_topic", "lines of run, topic and score", _has_no_measure)
+@reader("run_topic", "lines of run, topic and score, without a header", _has_no_measure)
 def read_run_topic(file: File) -> pd.DataFrame:
-    """Return the scores of runs; lines of all topics are left out."""
+    """Return scores; never by itself, as the first word may be a metric (trec_eval)."""
     rows = TREC_EVAL.checked(file).rename(columns={"metric": "run"})
     return rows[rows["topic"] != ALL]
 
 
-@reader("trec_eval", "output of trec_eval -q, one file a run (metric, topic, score)", _is_trec_eval)
+@reader("trec_eval", "output of trec_eval -q: lines of metric, topic, score", _is_trec_eval)
 def read_trec_eval(file: File) -> Part:
-    """Return the scores of a run, which runid names, or the file."""
+    """Return scores of a run, which runid names, or the file."""
     return TREC_EVAL.scores(file)
 
 
-@reader("ir_measures", "output of ir_measures -q, one file a run", _is_ir_measures)
+@reader("ir_measures", "output of ir_measures -q: lines of topic, metric, score", _is_ir_measures)
 def read_ir_measures(file: File) -> Part:
-    """Return the scores of a run, which the file names."""
+    """Return scores of a run, which the file names."""
     return IR_MEASURES.scores(file)
 
 
-@reader("nev", "output of NTCIREVAL, one file a run", NEV.fit)
+@reader("nev", "output of NTCIREVAL", NEV.fit)
 def read_nev(file: File) -> Part:
-    """Return the scores of a run, which the file names."""
+    """Return scores of a run, which the file names."""
     return NEV.scores(file)
 
 
@@ -148,7 +148,7 @@ def _is_gdeval(file: File) -> bool:
 
 @reader("gdeval", "output of gdeval or ndeval", _is_gdeval)
 def read_gdeval(file: File) -> Part:
-    """Return the scores of a table of run, topic and measures."""
+    """Return scores of runs, without their means."""
     from scorecube.ingest.delimited import Table
     from scorecube.ingest.reading import LONG
     from scorecube.ingest.scores import Part

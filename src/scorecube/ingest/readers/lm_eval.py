@@ -29,11 +29,11 @@ summary(
 
 @reader(
     "lm_eval",
-    "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder for each model",
+    "samples_TASK_DATE.jsonl of lm-evaluation-harness, in a folder each model",
     lambda file: file.names >= FIELDS or file.names >= OLD_FIELDS,
 )
 def read_lm_eval(file: File) -> Iterator[Row]:
-    """Yield the scores of a task: the folder is the run, a filter stands behind the metric."""
+    """Yield scores by folder, doc_id and TASK; a filter of answers stands behind the metric."""
     name = name_in(file.path, r"\.(jsonl|json)$").removeprefix("samples_")
     task = DATE.sub("", name)
     run = Path(file.path).absolute().parent.name

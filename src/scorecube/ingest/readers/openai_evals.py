@@ -16,11 +16,11 @@ SCORED = ("match", "metrics")
 
 @reader(
     "openai_evals",
-    "log of OpenAI evals (JSON lines), one file a run",
+    "log of OpenAI evals (JSON lines)",
     lambda file: bool(at(file.first, "spec.eval_name") or at(file.first, "spec.completion_fns")),
 )
 def read_openai_evals(file: File) -> Iterator[Row]:
-    """Yield the scores in events ``match`` and ``metrics``; the completion function is the run."""
+    """Yield scores of match and metrics by completion_fns, sample_id and eval_name."""
     functions = at(file.first, "spec.completion_fns")
     if not isinstance(functions, list) or not functions:
         functions = [at(file.first, "spec.model_name")]

@@ -33,7 +33,7 @@ def _is_promptfoo(file: File) -> bool:
 
 @reader("promptfoo", "results of promptfoo, in JSON or JSON lines", _is_promptfoo)
 def read_promptfoo(file: File) -> Iterator[Row]:
-    """Yield the scores of tests: provider, and prompt where there are several, are the run.
+    """Yield scores by provider, with the prompt where there are several, and testIdx.
 
     Tests with equal variables are repetitions: with ``--repeat``, each has a number of its own.
     """

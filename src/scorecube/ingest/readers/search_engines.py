@@ -28,9 +28,9 @@ def _is_rank_eval(file: File) -> bool:
     return bool(parts) and all(isinstance(p, Mapping) and "metric_score" in p for p in parts)
 
 
-@reader("rank_eval", "answer of _rank_eval of Elasticsearch, one file a run", _is_rank_eval)
+@reader("rank_eval", "answer of _rank_eval of Elasticsearch", _is_rank_eval)
 def read_rank_eval(file: File) -> Iterator[Row]:
-    """Yield the scores of queries; the file is the run."""
+    """Yield scores of queries; the file is the run."""
     run = name_in(file.path, r"\.json$")
     found = file.first.get("details")
     details = found if isinstance(found, Mapping) else {}
@@ -59,9 +59,9 @@ summary(
 )
 
 
-@reader("tira", "measures of TIRA by query (prototext), in a folder for each run", _has_topics)
+@reader("tira", "measures of TIRA by query (prototext), in a folder each run", _has_topics)
 def read_tira(file: File) -> Iterator[Row]:
-    """Yield the scores of queries; the folder is the run."""
+    """Yield scores of queries; the folder is the run."""
     folders = [folder.name for folder in Path(file.path).absolute().parents]
     run = next(name for name in folders if name not in OUTPUT)
     for line, fields in _blocks(file):

@@ -36,9 +36,9 @@ def _is_report(file: File) -> bool:
     return any(isinstance(one, list) for one in lists) and len(file.records) == 1 and bool(others)
 
 
-@reader("swebench", "report of SWE-bench: ids of resolved and other instances", _is_report)
+@reader("swebench", "report of SWE-bench, or its results.json with --items FILE", _is_report)
 def read_swebench(file: File) -> Iterator[Row]:
-    """Yield 1 for resolved instances, 0 for others; the file, or its folder, is the run."""
+    """Yield 1 for resolved instances, 0 for others; the file or its folder is the run."""
     report = file.first
     resolved = set(_ids(file, *RESOLVED))
     others = set(_ids(file, *OTHERS))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     lambda file: file.kind in (NETCDF, ZARR),
 )
 def read_xarray(file: File) -> Part:
-    """Return the scores of a file, or of a folder of zarr."""
+    """Return scores by the dims of a file, or of a folder of zarr."""
     import xarray as xr
 
     from scorecube.ingest.objects import read_objects

@@ -60,31 +60,43 @@ def read_objects(
     if values and all(isinstance(value, pd.DataFrame) for value in values):
         return _of_frames(scores, metric)
     if values and all(hasattr(value, "scores") for value in values):  # of ranx
-        scores = {run: value.scores for run, value in scores.items()}
-        values = list(scores.values())
+        return scores_of_nested({run: value.scores for run, value in scores.items()})
     if values and all(isinstance(value, Mapping) for value in values):
         return scores_of_nested(scores)
     if values and all(
         isinstance(value, Iterable) and not isinstance(value, str | np.ndarray) for value in values
     ):
-        return _scores_of_records(scores)
+        return _of_records(scores)
     raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
 
 
+def _by_role(rows: pd.DataFrame, metrics: int) -> pd.DataFrame:
+    """Return scores with labels on three levels, runs above topics, and metrics on one, by role."""
+    run, topic = (level for level in range(3) if level != metrics)
+    return rows.rename(columns={metrics: "metric", run: "run", topic: "topic"})
+
+
+def _label(label: object) -> str:
+    """Return the text of a label, the name here of a measure of ir_measures."""
+    is_other = type(label).__module__.startswith("ir_measures")
+    return measures.from_ir_measures(str(label)) if is_other else str(label)
+
+
 def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
-    """Return the scores of frames: a matrix for each metric, or those of a run for each run."""
-    values = list(frames.values())
-    if all(map(_has_topics_and_metrics, values)):
+    """Return the scores of frames: of a metric each, or of a run with measures on a side."""
+    if all(map(_has_topics_and_metrics, frames.values())):
         named = [frame.assign(run=str(run)) for run, frame in frames.items()]
         table = Table(table_of_frame(pd.concat(named, ignore_index=True)))
         (part,) = read_tables([table], metric=metric)
         return part
-    if all(_is_by_metric(frame.columns) for frame in values):
-        return _of_runs(frames, metric)
-    if all(_is_by_metric(frame.index) for frame in values):
-        return _of_runs({run: frame.T for run, frame in frames.items()}, metric)
-    matrices = [_of_matrix(_label(name), frame) for name, frame in frames.items()]
-    return Part(pd.concat(matrices, ignore_index=True), None)
+    upright = {_label(name): _upright(frame) for name, frame in frames.items()}
+    parts = [matrix_scores(name, frame, 1, 2) for name, frame in upright.items()]
+    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": 0})
+    for level, side in ((2, "columns"), (1, "index")):
+        if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):
+            found = _by_role(rows, level)
+            return only_measures(found, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
+    return Part(_by_role(rows, 0), None)
 
 
 def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
@@ -95,61 +107,47 @@ def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
 
 def _is_by_metric(labels: pd.Index[Any]) -> bool:
     """Return whether labels are known measures, which are neither runs nor topics by name."""
-    if header_word(str(labels.name)) in RUNS | ROLES["topic"]:
-        return False
-    return len(labels) > 0 and all(measures.is_measure(_label(label)) for label in labels)
+    is_other = header_word(str(labels.name)) in RUNS | ROLES["topic"]
+    return len(labels) > 0 and not is_other and all(map(measures.is_measure, labels))
 
 
-def _of_runs(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
-    """Return the scores of frames of topics x metrics by run."""
-    parts = []
-    for run, frame in frames.items():
-        table = frame.set_axis(list(map(_label, frame.columns)), axis=1)
-        scores = matrix_scores("", table, names.TOPIC, names.METRIC)
-        parts.append(scores.assign(run=_label(run)))
-    whole = pd.concat(parts, ignore_index=True)
-    return only_measures(whole, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
-
-
-def _of_matrix(metric: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of a frame of runs x topics, or exchanged if its axes say so."""
+def _upright(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with labels of text, and runs down where the names of its axes say topics."""
     down, across = (header_word(str(axis.name)) for axis in (frame.index, frame.columns))
-    is_exchanged = down in ROLES["topic"] or across in RUNS
-    return matrix_scores(metric, frame.T if is_exchanged else frame, names.RUN, names.TOPIC)
-
-
-def _label(metric: object) -> str:
-    """Return the name of a metric that is a text, a metric here, or a measure of ir_measures."""
-    is_other = type(metric).__module__.startswith("ir_measures")
-    return measures.from_ir_measures(str(metric)) if is_other else str(metric)
+    turned = frame.T if down in ROLES["topic"] or across in RUNS else frame
+    return turned.rename(index=_label, columns=_label)
 
 
 def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
 ) -> Part:
     """Return scores of nested dictionaries: metrics on any of three levels, runs above topics."""
-    rows: list[tuple[Any, ...]] = []
+    columns: dict[int | str, list[Any]] = {0: [], 1: [], 2: [], SCORE: []}
     for first, middle in scores.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
                 way = "of one run {'NAME': scores}; means have no topics"
                 raise BadInput(f"{problem}; expected {FORMS}; {way}", path)
-            above = _label(first), _label(second)
-            rows += [(*above, _label(third), value) for third, value in values.items()]
-    levels = [{row[k] for row in rows} for k in range(3)]
-    holding = [k for k in range(3) if any(map(measures.is_measure, levels[k]))]
+            columns[0] += [first] * len(values)
+            columns[1] += [second] * len(values)
+            columns[2] += values
+            columns[SCORE] += values.values()
+    rows = pd.DataFrame(columns, range(1, len(columns[SCORE]) + 1), dtype=object)
+    holding = []
+    for level in range(3):
+        labels = {label: _label(label) for label in rows[level].unique()}
+        rows[level] = rows[level].map(labels)
+        holding += [level] * any(map(measures.is_measure, labels.values()))
     if len(holding) != 1:
         raise BadInput(
             "metrics must be on one level of the dictionaries: known measures are on "
             f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric",
             path,
         )
-    columns = ["run", "topic", SCORE]
-    columns.insert(holding[0], "metric")
     counts = measures.NO_MEASURES if holding[0] else None
-    frame = pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
-    return only_measures(frame, metric, measures.from_trec_eval, path, counts)
+    found = _by_role(rows, holding[0])
+    return only_measures(found, metric, measures.from_trec_eval, path, counts)
 
 
 def scores_of_file(file: File) -> Part:
@@ -179,16 +177,16 @@ def scores_of_file(file: File) -> Part:
     return scores_of_nested(runs, file.asked.metric, file.path)
 
 
-def _scores_of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
+def _of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     """Return the scores of records of query_id, measure and value by run."""
     rows = [(run, *record) for run, records in runs.items() for record in records]
     if not rows or any(len(row) != 4 for row in rows):
         text = "runs hold records of query_id, measure and value, as of ir_measures.iter_calc"
         raise BadInput(text, option="scores")
-    columns = ["run", "topic", "metric", SCORE]
-    frame = pd.DataFrame(rows, range(1, len(rows) + 1), columns, dtype=object)
-    frame["metric"] = frame["metric"].map(str)
-    return only_measures(frame, None, measures.from_ir_measures, None, measures.IR_COUNTS)
+    frame = pd.DataFrame(rows, range(1, len(rows) + 1), [0, 1, 2, SCORE], dtype=object)
+    frame[2] = frame[2].map(str)
+    found = _by_role(frame, 2)
+    return only_measures(found, None, measures.from_ir_measures, None, measures.IR_COUNTS)
 
 
 @overload

@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.collection.metric_spellings import read_metric
+from scorecube.collection.other_metrics import read_metric
 from scorecube.errors import BadInput, ScorecubeError, option
 from scorecube.testing import simulate_cube, simulate_rankings
 from tests.conftest import Cli

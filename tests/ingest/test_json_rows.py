@@ -21,6 +21,11 @@ FORMS: dict[str, tuple[Any, dict[str, str]]] = {
     "a list two levels down": ({"results": {"rows": [ROW], "n": 1}}, {}),
     "with its place": ({"rows": [ROW], "more": [{"x": 1}]}, {"topic_column": "rows.item"}),
     "found by its names": ({"rows": [ROW], "more": [{"x": 1}]}, {}),
+    "lists by id": (
+        {"n": 2, "rows": {"1": [ROW], "2": [{**ROW, "item": "2"}]}},
+        {"topic_column": "key"},
+    ),
+    "lists by run": ({"x": [ROW], "y": [ROW]}, {"run_column": "key"}),
     "objects by id": ({"rows": {"1": ROW, "2": {**ROW, "item": "2"}}}, {"topic_column": "key"}),
     "the run outside": ({"model": "m", "rows": [ROW]}, {"run_column": "model"}),
     "dots in keys": ([ROW], {"score_column": "a.b.c.d"}),
@@ -34,10 +39,12 @@ def test_names_with_dots_reach_every_form(tmp_path: Path, form: str) -> None:
     expected = {"score m 1": 0.5}
     if form == "dots in keys":
         expected = {"d m 1": 0.25}
-    elif form == "objects by id":
+    elif form in ("objects by id", "lists by id"):
         expected = {"score m 1": 0.5, "score m 2": 0.5}
+    elif form == "lists by run":
+        expected = {"score x 1": 0.5, "score y 1": 0.5}
     assert found == expected
-    assert any("provider.id" in line or "model" in line for line in said)
+    assert any("provider.id" in line or "model" in line or "column key" in line for line in said)
 
 
 def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> None:
@@ -49,7 +56,7 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
 
 
 REFUSED = [
-    ({"one": [ROW], "two": [ROW]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
+    ({"one": [ROW], "two": [{**ROW, "x": 1}]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
     ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column may be the score: score_column='scores.1.value'"),
     ([ROW], {**NAMES, "run_column": "provider.name"}, "provider.id"),
     ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json:1: score .* is not a finite number"),
@@ -109,8 +116,13 @@ ORIENTATIONS = ("records", "columns", "split", "table")
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
 def test_frames_that_pandas_wrote_as_json(tmp_path: Path, orientation: Any) -> None:
     path = tmp_path / "me.json"
-    pd.DataFrame(FRAME).assign(name="a").to_json(path, orient=orientation)
-    assert read(path)[0] == {"AP a q1": 0.5, "nDCG@10 a q2": 0.25}
+    frame = pd.DataFrame(FRAME).assign(name="a")
+    frame.to_json(path, orient=orientation)
+    expected = {"AP a q1": 0.5, "nDCG@10 a q2": 0.25}
+    assert read(path)[0] == expected
+    if orientation == "split":  # mlflow writes no index
+        split = frame.to_dict("split")
+        assert read(put(path, {"columns": split["columns"], "data": split["data"]}))[0] == expected
 
 
 def test_frames_of_measures_by_run() -> None:

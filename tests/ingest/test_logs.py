@@ -12,8 +12,6 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.formats import File
-from scorecube.ingest.readers.battles import battles_of
 
 Cells = dict[str, float]
 """Collection, metric, run and topic, where they are not empty -> score."""
@@ -69,10 +67,9 @@ REFUSED = [
     ("m.json", {**REPORT, "resolved_ids": [["a"]]}, "resolved_ids is no list of ids"),
     ("r.json", {"results": {"arc": {"acc,none": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
     ("evaluation.prototext", 'measure {\n key: "nDCG"\n value: "0.5"\n}\n', "evaluation-per-query"),
-    ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "question_id": 1}]), "1 battles of 2 systems"),
-    ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "z"}]), "b.jsonl:1: winner 'z'"),
+    ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "question_id": 1}]), "battles of pairs of systems: no scores: they say which of two systems wins; against"),
     ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json:1: preference 7"),
-    ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "battles"),
+    ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "2 baselines"),
     ("j.txt", "r leaf COVERED 0.5\nr bee COVERED 0.5\n", "layout='autojudge' or layout='autojudge_topics'"),
     ("a.txt", "bm25 301 0.27\ndense 301 0.5\n", "layout='run_topic' or layout='trec_eval'"),
     *(("q.qrels", text, "judgements: topic, iteration, document, level: no scores of runs; scorecube evaluate") for text in ("t1 0 x1 1\nt1 0 y1 0\nt2 0 x1 1\n", "1 Q0 x1 1\n")),
@@ -135,17 +132,6 @@ def test_repeats_and_prompts_of_promptfoo(tmp_path: Path) -> None:
     assert found["score x:a prompt 1 0"] == 0
     assert found["score x:a prompt 0 0"] == 0.5
     assert any("1 results are errors" in line for line in said)
-
-
-def test_battles_have_two_runs_and_a_winner(tmp_path: Path) -> None:
-    rows = [
-        {"model_a": "x", "model_b": "y", "winner": "model_b", "question_id": "q"},
-        {**PAIR, "preference": 1.25},
-    ]
-    found = list(battles_of(File.read(put(tmp_path / "b.jsonl", jsonl(rows)))))
-    assert [(one.run_a, one.run_b, one.winner, one.prompt) for one in found] == [
-        ("x", "y", 0.0, "q"), ("base", "m", 0.75, "tell\nme"),
-    ]  # fmt: skip
 
 
 def test_packed_logs_of_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Every reader takes files in every encoding, and refuses what is damaged or wrong, naming file and line.
 
-`evaluations/` has a folder for each format: files as a tool writes them, and their scores in `expected.csv`, or words of the refusal in `refused.txt`.
+`evaluations/` has a folder for each format: files as a tool writes them, and their scores in `expected.csv`.
 Those of lm-eval 0.4.13, inspect-ai 0.3.285, every-eval-ever 0.3.0 (its converter of lm-eval) and autojudge-evaluate 1.1.0 are written by these tools.
 """
 
@@ -124,14 +124,14 @@ def test_bad_lines_are_refused_by_file_and_line(
 # Formats of scores
 
 DATA = Path(__file__).parent / "evaluations"
-EXPECTED, REFUSED = "expected.csv", "refused.txt"
+EXPECTED = "expected.csv"
 Cells = dict[tuple[str, ...], float]
 """Collection, metric, run and topic -> score."""
 
 
 def files_of(layout: str) -> list[Path]:
     paths = sorted(path for path in (DATA / layout).rglob("*") if path.is_file())
-    return [path for path in paths if path.name not in (EXPECTED, REFUSED)]
+    return [path for path in paths if path.name != EXPECTED]
 
 
 def expected(layout: str) -> Cells:
@@ -149,9 +149,7 @@ def cells(cube: xr.Dataset) -> Any:
     return cube["score"].isel(gain=0, drop=True).to_series().dropna().items()
 
 
-LAYOUTS = [layout for layout in DECLARED if (DATA / layout / EXPECTED).exists()]
-"""Formats whose files have scores."""
-TEXTS = [layout for layout in LAYOUTS if files_of(layout)[0].suffix != ".nc"]
+TEXTS = [layout for layout in DECLARED if files_of(layout)[0].suffix != ".nc"]
 
 
 def content_of(path: Path) -> bytes:
@@ -171,12 +169,6 @@ def damaged(layout: str, folder: Path, damage: Callable[[bytes], bytes]) -> list
 @pytest.mark.parametrize("layout", DECLARED)
 def test_a_file_of_each_format_is_found_by_content_and_read(layout: str) -> None:
     paths = files_of(layout)
-    if (DATA / layout / REFUSED).exists():
-        with pytest.raises(
-            BadInput, match=re.escape((DATA / layout / REFUSED).read_text().strip())
-        ):
-            read(paths)
-        return
     assert len(set(expected(layout).values())) > 1
     assert read(paths, layout=layout) == expected(layout)
     is_found = DECLARED[layout].detect is not never

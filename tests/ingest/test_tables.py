@@ -63,7 +63,7 @@ ROLES = {
     "syst\u00e8me,requ\u00eate,AP": "runs: column syst\u00e8me (1); topics: column requ\u00eate (1); metrics: AP",
     "user_id,nDCG@10,HR@10": "runs: the file (1); topics: column user_id (1); metrics: nDCG@10, HR@10",
     "model,item,RecipRank,#Params (B),Hub likes": (
-        "runs: column model (1); topics: column item (1); metrics: RecipRank; not read: #Params (B), Hub likes"),
+        "runs: column model (1); topics: column item (1); metrics: RR (column RecipRank); not read: #Params (B), Hub likes"),
     "topic,bm25,dense": "runs: columns bm25, dense (2); topics: column topic (1); metrics: s",
 }  # fmt: skip
 

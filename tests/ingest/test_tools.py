@@ -19,8 +19,8 @@ import pytest
 import pytrec_eval
 
 import scorecube as sc
+from scorecube.collection import other_names as measure_names
 from scorecube.errors import BadInput
-from scorecube.ingest import measure_names
 from scorecube.ingest.formats import File
 from scorecube.ingest.readers import detect
 from scorecube.workflow.api import import_scores

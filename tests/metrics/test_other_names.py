@@ -25,12 +25,12 @@ from pyNTCIREVAL import metrics as ntcir
 
 import scorecube as sc
 from scorecube.collection import other_names
-from scorecube.collection.metric_spellings import own_name, read_metric
-from scorecube.collection.other_names import OTHER_NAMES, OtherName, label_of_ir_measures
+from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.other_names import Row, from_ir_measures, own_name
 from scorecube.errors import BadName
-from scorecube.ingest import measure_names
 
 K = 5
+ROWS = other_names.rows()
 LEVELS = [0, 1, 2, 3]
 Scores = dict[str, float]
 
@@ -139,6 +139,7 @@ BEIR: dict[str, Callable[[list[int], list[int]], float]] = {
     "MRR@k": lambda n, _: first(n, K),
     "R_cap@k": lambda n, judged: hits(n, K) / min(hits(judged), K),
 }
+LENSKIT = {"RecipRank": lambda n, _: first(n)}
 OF_TREC_EVAL = {"MAP": "map_cut", "NDCG": "ndcg_cut", "P": "P", "Recall": "recall", "precision": "P"}  # fmt: skip
 
 
@@ -192,7 +193,7 @@ def cut_at(name: str, k: int) -> str:
     return name[:-1] + str(k) if name.endswith(("@k", "_k", ".k")) else name
 
 
-def theirs(row: OtherName, folder: Path) -> Scores:
+def theirs(row: Row, folder: Path) -> Scores:
     """Compute the metric of a row with its tool."""
     written = cut_at(row.name, K)
     if row.tool == "gdeval":
@@ -201,11 +202,13 @@ def theirs(row: OtherName, folder: Path) -> Scores:
         return {"trec_eval": of_trec_eval, "ir_measures": of_ir_measures}[row.tool](written)
     if row.tool == "ranx":
         return plain(RANX[row.name])
+    if row.tool == "LensKit":
+        return plain(LENSKIT[row.name])
     return {"BEIR": of_beir, "MTEB": of_mteb, "NTCIREVAL": of_ntcireval}[row.tool](row.name)
 
 
-@pytest.mark.parametrize("row", OTHER_NAMES, ids=lambda row: f"{row.tool} {row.name}")
-def test_a_row_says_whether_it_is_the_same_number(row: OtherName, tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool} {row.name}")
+def test_a_row_says_whether_it_is_the_same_number(row: Row, tmp_path: Path) -> None:
     is_ascending = (row.tool, row.name) == ("ir_measures", "RR@k")  # there, of equal scores
     order = "score-docno-asc" if is_ascending else "score"
     cube = sc.evaluate(sc.read_rankings({"me": RUN}, QRELS, order=order), [cut_at(row.metric, K)])
@@ -218,32 +221,32 @@ def test_a_row_says_whether_it_is_the_same_number(row: OtherName, tmp_path: Path
 
 
 def test_no_name_stands_twice() -> None:
-    keys = [(row.tool, row.name) for row in OTHER_NAMES]
+    keys = [(row.tool, row.name) for row in ROWS]
     assert len(keys) == len(set(keys))
 
 
 READ_BY: dict[str, Callable[[str], str]] = {
-    **dict.fromkeys(("trec_eval", "ranx", "BEIR", "MTEB"), measure_names.from_trec_eval),
-    "ir_measures": measure_names.from_ir_measures,
-    "gdeval": measure_names.from_eval,
-    "NTCIREVAL": measure_names.from_ntcireval,
+    **dict.fromkeys(("trec_eval", "ranx", "BEIR", "MTEB", "LensKit"), other_names.from_trec_eval),
+    "ir_measures": other_names.from_ir_measures,
+    "gdeval": other_names.from_eval,
+    "NTCIREVAL": other_names.from_ntcireval,
 }
 CONTRADICTED = "Accuracy@10"
 """Of BEIR and of ir_measures, so that only readers of ir_measures know it."""
 
 
-@pytest.mark.parametrize("row", OTHER_NAMES, ids=lambda row: f"{row.tool} {row.name}")
-def test_reading_and_evaluation_give_the_name_of_the_row(row: OtherName) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool} {row.name}")
+def test_reading_and_evaluation_give_the_name_of_the_row(row: Row) -> None:
     """Evaluation may also refuse a name: that is not the same number in every tool."""
     name = cut_at(row.name, 10)
     label = READ_BY[row.tool](name)
     ours = cut_at(row.metric, 10)
     if row.differs or name == CONTRADICTED:
         assert label in (name, f"ir_measures:{name}")
-        assert measure_names.why_kept(name, label)
+        assert other_names.why_kept(name, label)
     else:
         assert label == ours
-        assert not measure_names.why_kept(name, label)
+        assert not other_names.why_kept(name, label)
     is_own = other_names.canonical(own_name(name)) != ""  # typed, it is what it is here
     if row.differs and not is_own:
         with pytest.raises(BadName):
@@ -269,7 +272,7 @@ def test_measures_as_objects_are_what_ir_measures_computes() -> None:
     assert cube["metric"].values.tolist() == labels
     found = {(str(one.measure), one.query_id): one.value for one in ir_measures.iter_calc(wanted, qrels, ranked_run(run))}  # fmt: skip
     for measure, label in zip(wanted, labels, strict=True):
-        assert label_of_ir_measures(str(measure)) == label
+        assert from_ir_measures(str(measure)) == label
         here = cube["score"].sel(metric=label).values[0, 0]
         there = [found[str(measure), str(topic)] for topic in cube["topic"].values]
         np.testing.assert_allclose(here, there, rtol=0, atol=5.1e-6)

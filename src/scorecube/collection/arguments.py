@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.about_metrics import ranged
-from scorecube.collection.other_names import IR_MEASURES, label_of_ir_measures
+from scorecube.collection.other_names import IR_MEASURES, from_ir_measures
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
 
@@ -44,7 +44,7 @@ def metric_names(name: str, values: Any) -> list[str]:
 def _name_of(value: Any) -> Any:
     """Return the name here of a metric or a measure of ir_measures; other values as they are."""
     if _is_measure(value):
-        return label_of_ir_measures(str(value))
+        return from_ir_measures(str(value))
     return str(value) if isinstance(value, Metric) else value
 
 

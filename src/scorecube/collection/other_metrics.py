@@ -1,6 +1,6 @@
-"""Metrics that scorecube does not define, computed by ir_measures where it is installed.
+"""Metrics by names of any tool; those that scorecube lacks are computed by ir_measures.
 
-They know neither gain settings nor teams that are left out.
+These need that package, and know neither gain settings nor teams that are left out.
 """
 
 import re
@@ -10,8 +10,18 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube.collection.other_names import OF_IR_MEASURES, label_of_ir_measures
+from scorecube.collection.other_names import (
+    OF_IR_MEASURES,
+    canonical,
+    from_ir_measures,
+    names_here,
+    own_name,
+    parts_of,
+    rows_of,
+    why_other,
+)
 from scorecube.errors import BadName
+from scorecube.metrics import parse_metric
 from scorecube.metrics.common import BEHIND, Lists
 from scorecube.metrics.registry import Definition, Metric
 
@@ -93,4 +103,54 @@ def other_metric(text: str) -> OtherMetric | None:
         list(ir_measures.evaluator([measure], judged).iter_calc(ranked))
     except Exception:  # of whatever kind: of the package, its parser and its providers
         return None
-    return OtherMetric(label_of_ir_measures(name), measure=name)
+    return OtherMetric(from_ir_measures(name), measure=name)
+
+
+def read_metric(text: str) -> Metric:
+    """Parse the name of a metric in the spelling of this package or of another tool.
+
+    text: Name, perhaps with parameters in brackets and a cut-off behind ``@`` or ``_``.
+    Raises BadName: An unknown name; one that tools use for different numbers.
+
+    Examples
+    --------
+    >>> [str(read_metric(text)) for text in ("map", "P_10", "ndcg_cut_10", "R@100")]
+    ['AP', 'P@10', 'nDCG@10', 'Recall@100']
+    """
+    try:
+        return parse_metric(text)
+    except BadName as error:
+        unknown = error
+    own = own_name(text)
+    if text.startswith(OF_IR_MEASURES):
+        own = from_ir_measures(text.removeprefix(OF_IR_MEASURES))
+    if canonical(own):
+        return parse_metric(own)
+    same = names_here(text, rows_of(text, typed=True))
+    why = why_other(text)
+    if same and why:
+        raise BadName(f"metric {text!r}: {why}; write {', '.join(_readings(text, same))}")
+    (name,) = same or {text}
+    if canonical(name):
+        return parse_metric(name)
+    if other := other_metric(name):
+        return other
+    if same:
+        why = f"average precision divided by R; AP@k by the smaller of k and R; {name} needs the"
+        raise BadName(f"metric {text!r}: {why} package ir-measures")
+    if text.startswith(OF_IR_MEASURES):
+        why = "the package ir-measures, as it is installed here, does not compute it"
+    if why:
+        raise BadName(f"metric {text!r}: {why}")
+    if own:
+        parse_metric(own)
+    raise unknown
+
+
+def _readings(text: str, same: set[str]) -> list[str]:
+    """Return the unmistakable names of what tools mean by a name."""
+    written = parts_of(text)
+    cut = written.cut if written else ""
+    others = [one for one in rows_of(text, typed=True) if one.differs]
+    names = [f"{one.tool}:{one.name.removesuffix('k')}{cut}" for one in others]
+    return [*sorted(same), *(f"or {name}" for name in names)]

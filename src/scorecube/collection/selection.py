@@ -12,7 +12,7 @@ from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube, labels, metric_names
-from scorecube.collection.metric_spellings import read_metric
+from scorecube.collection.other_metrics import read_metric
 from scorecube.errors import BadInput, BadName, BadPlan, counted, either, nearest, option
 from scorecube.metrics import Metric
 

@@ -140,10 +140,6 @@ class File:
         return only if all(isinstance(part, dict) for part in only.values()) else {}
 
 
-Scores = "Iterable[Row] | pd.DataFrame | Part | Table"
-"""What readers return: a table whose columns are decided with those of other files; rows; or a
-frame with the columns run, topic and score, and perhaps further fields of `Row`, system, gain and
-topic_group, whose index is the line."""
 Detect = Callable[[File], bool]
 
 
@@ -154,7 +150,9 @@ class Format:
     name: Value of the argument `layout`.
     about: Content of a file in a few words, for help and messages.
     detect: Returns whether a `File` has this format, from its first lines or objects.
-    read: Returns the scores of a `File`, see `Scores`.
+    read: Returns the scores of a `File`: rows; a table whose columns are decided with those of
+        other files; or a frame with the columns run, topic and score, and perhaps further fields of
+        `Row`, system, gain and topic_group, whose index is the line.
     is_general: Whether it is tried only if no other format fits.
     form: Where options may name columns: how its tables are read, `LONG` or `MATRIX`; empty where
         that is found out.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +45,27 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
     if not is_lines:
         whole = _loaded(text, 1, path)
         return list(enumerate(whole, 1)) if isinstance(whole, list) else [(1, whole)]
+    flat = _flat_objects([line for _, line in lines])
+    if flat:
+        return [(number, row) for (number, _), row in zip(lines, flat, strict=True)]
     return [(number, _loaded(line, number, path)) for number, line in lines]
+
+
+def _flat_objects(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return objects of a line each, read at once; none where each line needs a look.
+
+    Braces at the ends of lines, and nowhere else, tell that each line is an object; as many colons
+    as names that none comes twice.
+    """
+    text = ",\n".join(lines)
+    ends = text.count("},\n{") + 1
+    if not ends == len(lines) == text.count("{") == text.count("}"):
+        return []
+    with suppress(ValueError, RecursionError):
+        rows: list[dict[str, Any]] = json.loads(f"[{text}]")
+        if text.count(":") == sum(map(len, rows)):
+            return rows
+    return []
 
 
 def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -87,10 +108,9 @@ def _rows_of_pandas(whole: object) -> list[dict[str, Any]]:
     """Return the rows of a frame as `DataFrame.to_json` writes it; none of another object."""
     if not isinstance(whole, dict):
         return []
-    if whole.keys() == {"columns", "index", "data"} and isinstance(whole["data"], list):
-        names = whole["columns"]
-        rows = whole["data"]
-        if isinstance(names, list) and all(isinstance(row, list) for row in rows):
+    if {"columns", "data"} <= whole.keys() <= {"columns", "index", "data"}:  # index: not of mlflow
+        names, rows = (whole[name] for name in ("columns", "data"))
+        if isinstance(rows, list) and all(isinstance(row, list) for row in (names, *rows)):
             return [dict(zip(map(str, names), row, strict=False)) for row in rows]
     if whole.keys() == {"schema", "data"}:
         return objects_in(whole["data"])
@@ -152,18 +172,19 @@ def table_of_records(
     from scorecube.ingest.delimited import Table
     from scorecube.ingest.tables import table_of_frame
 
-    prefix = ""
     outside: dict[str, Any] = {}
-    places = _places_of(records[0][1]) if is_whole and not _has_all(records[0][1], wanted) else []
+    prefix = ""
+    first = records[0][1]
+    places = [] if not is_whole or _has_all(first, wanted) else _places_of(first, wanted)
     if places:
         place = _chosen_place(places, wanted, path)
+        prefix = f"{place.name}." if place.name else ""
         outside = {
             name: value
-            for name, value in _fields(records[0][1])
-            if not isinstance(value, list | dict) and not f"{name}.".startswith(f"{place.name}.")
+            for name, value in _fields(first)
+            if not isinstance(value, list | dict) and prefix and not name.startswith(prefix)
         }
         records = list(enumerate(place.rows, 1))
-        prefix = f"{place.name}."
     rows = [row for _, row in records]
     frame = pd.DataFrame(rows, dtype=object)
     if any(dict in set(map(type, frame[name])) for name in frame):
@@ -208,28 +229,39 @@ def _fields(row: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterato
             yield f"{before}{name}", value
 
 
-def _places_of(whole: Mapping[str, Any], before: str = "", depth: int = 1) -> list[Place]:
-    """Return where rows may be in an object: the places nearest to its top."""
-    places = []
-    inner = []
-    for name, value in whole.items():
-        rows = objects_in(value)
-        if isinstance(value, list) and rows and len(rows) == len(value):
-            places.append(Place(f"{before}{name}", rows))
-        elif isinstance(value, dict) and _are_by_id(value):
-            by_id = [{KEY: key, **row} for key, row in value.items()]
-            places.append(Place(f"{before}{name}", by_id))
-        elif isinstance(value, dict) and depth < DEEPEST:
-            inner += _places_of(value, f"{before}{name}.", depth + 1)
-    return places or inner
+def _places_of(whole: Mapping[str, Any], wanted: Collection[str]) -> list[Place]:
+    """Return where rows may be in an object, nearest to its top: the whole is the place ''.
+
+    wanted: Names of columns, which may begin with a place.
+    """
+    level: dict[str, Any] = {"": whole}
+    for _ in range(DEEPEST + 1):
+        inner: dict[str, Any] = {}
+        for name, value in level.items():
+            if isinstance(value, dict):
+                inner |= {f"{name}.{key}".lstrip("."): part for key, part in value.items()}
+        named = [name for name in inner if any(one.startswith(f"{name}.") for one in wanted)]
+        rows_of = {} if named and "" in level else {name: _rows_in(level[name]) for name in level}
+        places = [Place(name, rows) for name, rows in rows_of.items() if rows]
+        if places:
+            return places
+        level = inner
+    return []
 
 
-def _are_by_id(value: Mapping[str, Any]) -> bool:
-    """Return whether an object holds objects with equal fields, by id."""
-    rows = list(value.values())
-    if len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
-        return False
-    return all(row.keys() == rows[0].keys() for row in rows)
+def _rows_in(value: object) -> list[dict[str, Any]]:
+    """Return the rows in a list of objects, or in objects, or lists of them, by id; else none."""
+    if isinstance(value, list):
+        return objects_in(value) if all(isinstance(one, dict) for one in value) else []
+    if not isinstance(value, dict) or len(value) < 2:
+        return []
+    rows: list[dict[str, Any]] = []
+    for key, part in value.items():
+        several = part if isinstance(part, list) else [part]
+        if not all(isinstance(row, dict) and row for row in several):
+            return []
+        rows += [{KEY: key, **row} for row in several]
+    return rows if all(row.keys() == rows[0].keys() for row in rows) else []
 
 
 def _chosen_place(places: Sequence[Place], wanted: Collection[str], path: PathLike | None) -> Place:

@@ -10,10 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.collection import other_names as measures
 from scorecube.collection.about_metrics import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
-from scorecube.ingest import measure_names as measures
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
 from scorecube.ingest.delimited import Table
 from scorecube.ingest.files import PathLike, name_in
@@ -33,6 +33,9 @@ from scorecube.ingest.scores import (
 from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
+LEVELS = ("level 0", "level 1", "level 2")
+TOP = LEVELS[0]
+"""Columns of labels of nested scores."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
@@ -70,9 +73,9 @@ def read_objects(
     raise BadInput(f"scores are {kind_of(scores)}; expected {FORMS}", option="scores")
 
 
-def _by_role(rows: pd.DataFrame, metrics: int) -> pd.DataFrame:
+def _by_role(rows: pd.DataFrame, metrics: str) -> pd.DataFrame:
     """Return scores with labels on three levels, runs above topics, and metrics on one, by role."""
-    run, topic = (level for level in range(3) if level != metrics)
+    run, topic = (level for level in LEVELS if level != metrics)
     return rows.rename(columns={metrics: "metric", run: "run", topic: "topic"})
 
 
@@ -90,13 +93,13 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
         (part,) = read_tables([table], metric=metric)
         return part
     upright = {_label(name): _upright(frame) for name, frame in frames.items()}
-    parts = [matrix_scores(name, frame, 1, 2) for name, frame in upright.items()]
-    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": 0})
-    for level, side in ((2, "columns"), (1, "index")):
+    parts = [matrix_scores(name, frame, *LEVELS[1:]) for name, frame in upright.items()]
+    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": TOP})
+    for level, side in ((LEVELS[2], "columns"), (LEVELS[1], "index")):
         if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):
             found = _by_role(rows, level)
             return only_measures(found, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
-    return Part(_by_role(rows, 0), None)
+    return Part(_by_role(rows, TOP), None)
 
 
 def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
@@ -122,30 +125,30 @@ def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
 ) -> Part:
     """Return scores of nested dictionaries: metrics on any of three levels, runs above topics."""
-    columns: dict[int | str, list[Any]] = {0: [], 1: [], 2: [], SCORE: []}
+    columns: dict[str, list[Any]] = {name: [] for name in (*LEVELS, SCORE)}
     for first, middle in scores.items():
         for second, values in middle.items():
             if not isinstance(values, Mapping):
                 problem = f"scores[{first!r}][{second!r}] is {kind_of(values)}"
                 way = "of one run {'NAME': scores}; means have no topics"
                 raise BadInput(f"{problem}; expected {FORMS}; {way}", path)
-            columns[0] += [first] * len(values)
-            columns[1] += [second] * len(values)
-            columns[2] += values
+            for level, label in zip(LEVELS, (first, second), strict=False):
+                columns[level] += [label] * len(values)
+            columns[LEVELS[2]] += values
             columns[SCORE] += values.values()
     rows = pd.DataFrame(columns, range(1, len(columns[SCORE]) + 1), dtype=object)
     holding = []
-    for level in range(3):
-        labels = {label: _label(label) for label in rows[level].unique()}
-        rows[level] = rows[level].map(labels)
-        holding += [level] * any(map(measures.is_measure, labels.values()))
+    for level in LEVELS:
+        named = {label: _label(label) for label in rows[level].unique()}
+        rows[level] = rows[level].map(named)
+        holding += [level] * any(map(measures.is_measure, named.values()))
     if len(holding) != 1:
         raise BadInput(
             "metrics must be on one level of the dictionaries: known measures are on "
             f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric",
             path,
         )
-    counts = measures.NO_MEASURES if holding[0] else None
+    counts = None if holding[0] == TOP else measures.NO_MEASURES
     found = _by_role(rows, holding[0])
     return only_measures(found, metric, measures.from_trec_eval, path, counts)
 
@@ -183,9 +186,9 @@ def _of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     if not rows or any(len(row) != 4 for row in rows):
         text = "runs hold records of query_id, measure and value, as of ir_measures.iter_calc"
         raise BadInput(text, option="scores")
-    frame = pd.DataFrame(rows, range(1, len(rows) + 1), [0, 1, 2, SCORE], dtype=object)
-    frame[2] = frame[2].map(str)
-    found = _by_role(frame, 2)
+    frame = pd.DataFrame(rows, range(1, len(rows) + 1), [*LEVELS, SCORE], dtype=object)
+    found = _by_role(frame, LEVELS[2])
+    found["metric"] = found["metric"].map(str)
     return only_measures(found, None, measures.from_ir_measures, None, measures.IR_COUNTS)
 
 

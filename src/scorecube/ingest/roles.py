@@ -22,10 +22,11 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from scorecube.collection import other_names as measures
+from scorecube.collection.other_names import is_measure
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest import cells
-from scorecube.ingest import measure_names as measures
 from scorecube.ingest.columns import (
     CHOSEN,
     FILE,
@@ -50,7 +51,6 @@ from scorecube.ingest.headings import (
     is_plain,
     runs_in,
 )
-from scorecube.ingest.measure_names import is_measure
 from scorecube.ingest.reading import LONG, MATRIX, MEANS, Reading, matrix_of
 from scorecube.names import SCORE
 

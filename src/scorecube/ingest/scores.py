@@ -22,6 +22,7 @@ from scorecube.collection.about_metrics import (
     without_range,
 )
 from scorecube.collection.evaluation import cube_dataset
+from scorecube.collection.other_names import why_kept
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, either
@@ -29,7 +30,6 @@ from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import TAKEN, aggregates
-from scorecube.ingest.measure_names import why_kept
 from scorecube.ingest.repeats import advice_on_repeats
 from scorecube.ingest.tables import in_one_line, labels_of, plain_cells, problem_at
 

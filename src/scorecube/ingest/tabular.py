@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from scorecube.collection import other_names as measures
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput
 from scorecube.ingest import cells
-from scorecube.ingest import measure_names as measures
 from scorecube.ingest.cells import is_score
 from scorecube.ingest.columns import FILE, Columns
 from scorecube.ingest.delimited import Table, read_delimited

@@ -47,7 +47,8 @@ def read_collections(
     empty: list[str] = []
     for number, path in enumerate(paths):
         file = File.read(path, asked)
-        kind = None if layout != AUTO or chosen else _summary_of(file)
+        is_free = layout == AUTO and not chosen
+        kind = next((one for one in SUMMARIES if is_free and one.detect(file)), None)
         if kind is not None:
             beside.setdefault(kind, []).append(str(path))
             continue
@@ -71,11 +72,6 @@ def read_collections(
         raise BadInput(f"no scores; {'; '.join(empty)}", paths[0])
     parts[0] = parts[0]._replace(notes=[*parts[0].notes, *empty])
     return parts
-
-
-def _summary_of(file: File) -> Summary | None:
-    """Return what a file is that a tool writes beside its scores; None for others."""
-    return next((kind for kind in SUMMARIES if kind.detect(file)), None)
 
 
 def _read(file: File, layout: str) -> tuple[str, Part | Table | None]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_relevant, n_scored
-from scorecube.metrics.registry import UNIT, metric
+from scorecube.metrics.registry import UNIT, called, metric
 
 
 @compiled
@@ -19,6 +19,7 @@ def n_found(ranks: Any, levels: Any, deepest: int) -> int:
 @metric(
     "AP",
     range=UNIT,
+    also_called=called("trec_eval map", "ir_measures AP", "ranx map", "NTCIREVAL AP@k"),
     source="Sakai 2007, eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
 )
 def average_precision(
@@ -37,6 +38,10 @@ def average_precision(
 @metric(
     "P",
     range=UNIT,
+    also_called=(
+        *called("trec_eval P_k", "ir_measures P@k", "ranx precision@k", "BEIR P@k"),
+        *called("MTEB precision_at_k", "NTCIREVAL P@k"),
+    ),
     source="trec_eval P_k: divides by k also where the list is shorter",
     cutoff="required",
 )
@@ -48,7 +53,11 @@ def precision(
 
 
 @metric(
-    "Rprec", range=UNIT, source="Sakai 2005, section 4.1 (R-Prec); trec_eval Rprec", cutoff="none"
+    "Rprec",
+    range=UNIT,
+    also_called=called("trec_eval Rprec", "ir_measures Rprec", "ranx r-precision"),
+    source="Sakai 2005, section 4.1 (R-Prec); trec_eval Rprec",
+    cutoff="none",
 )
 def r_precision(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
@@ -58,7 +67,15 @@ def r_precision(
     out[0] = n_found(ranks, levels, relevant) / relevant
 
 
-@metric("RR", range=UNIT, source="Sakai 2007, section 1; trec_eval recip_rank")
+@metric(
+    "RR",
+    range=UNIT,
+    also_called=(
+        *called("trec_eval recip_rank", "ir_measures RR RR@k", "ranx mrr mrr@k"),
+        *called("BEIR MRR@k", "MTEB mrr_at_k", "LensKit RecipRank"),
+    ),
+    source="Sakai 2007, section 1; trec_eval recip_rank",
+)
 def reciprocal_rank(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -68,7 +85,15 @@ def reciprocal_rank(
     out[0] = 1.0 / ranks[first] if first < n else 0.0
 
 
-@metric("Recall", range=UNIT, source="trec_eval recall_k")
+@metric(
+    "Recall",
+    range=UNIT,
+    also_called=(
+        *called("trec_eval recall_k", "ir_measures SetR R@k", "ranx recall@k"),
+        *called("BEIR Recall@k", "MTEB recall_at_k"),
+    ),
+    source="trec_eval recall_k",
+)
 def recall(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -79,6 +104,10 @@ def recall(
 @metric(
     "Hit",
     range=UNIT,
+    also_called=(
+        *called("trec_eval success_k", "ir_measures Success@k", "ranx hit_rate@k"),
+        *called("BEIR Accuracy@k", "MTEB hit_rate_at_k", "NTCIREVAL Hit@k"),
+    ),
     source="trec_eval success_k; its mean is NQcorrect_k (Sakai 2005, section 4.3)",
     cutoff="required",
 )
@@ -93,6 +122,7 @@ def hit(
 @metric(
     "bpref",
     range=UNIT,
+    also_called=called("trec_eval bpref", "ir_measures Bpref", "ranx bpref"),
     source="trec_eval bpref; Buckley and Voorhees 2004",
     cutoff="none",
     non_relevant=True,

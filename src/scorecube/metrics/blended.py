@@ -9,7 +9,7 @@ from typing import Any
 
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
-from scorecube.metrics.registry import UNIT, metric
+from scorecube.metrics.registry import UNIT, called, metric
 
 
 @compiled
@@ -52,6 +52,7 @@ def preferred(levels: Any, n: int) -> int:
 @metric(
     "Q",
     range=UNIT,
+    also_called=called("NTCIREVAL Q-measure Q@k"),
     source="Sakai 2007, eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
     uses_gains=True,
 )
@@ -117,7 +118,13 @@ def r_weighted_precision(
     out[0] = gain / ideal if ideal > 0.0 else 0.0
 
 
-@metric("O", range=UNIT, source="Sakai 2007, eq 3", uses_gains=True)
+@metric(
+    "O",
+    range=UNIT,
+    also_called=called("NTCIREVAL O-measure"),
+    source="Sakai 2007, eq 3",
+    uses_gains=True,
+)
 def o_measure(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
@@ -138,7 +145,13 @@ def p_measure(
     out[0] = ratio
 
 
-@metric("P+", range=UNIT, source="Sakai 2007, eq 7", uses_gains=True)
+@metric(
+    "P+",
+    range=UNIT,
+    also_called=called("NTCIREVAL P-plus"),
+    source="Sakai 2007, eq 7",
+    uses_gains=True,
+)
 def p_plus(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:

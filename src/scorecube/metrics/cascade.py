@@ -4,7 +4,7 @@ from typing import Any
 
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, Parameter, metric
+from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, Parameter, called, metric
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 """Form of the stop probability."""
@@ -41,6 +41,10 @@ def expected_reciprocal_rank(
 @metric(
     "ERR",
     range=UNIT,
+    also_called=(
+        *called("NTCIREVAL ERR@k"),
+        *called("ir_measures ERR@k", "gdeval err@k", settings="form=exp2"),
+    ),
     source="Chapelle et al. 2009; stop probability gain / (largest gain + 1), as in NTCIREVAL; "
     "form=exp2 (2^gain - 1) / 2^max, as in gdeval, whose max is always 4",
     uses_gains=True,
@@ -57,6 +61,7 @@ def err(
 @metric(
     "nERR",
     range=UNIT,
+    also_called=called("NTCIREVAL nERR@k"),
     source="NTCIREVAL nERR: ERR@l over the ideal list's ERR@l; form=exp2, max as ERR",
     uses_gains=True,
     over_ideal=True,
@@ -73,6 +78,7 @@ def nerr(
 @metric(
     "RBP",
     range=UNIT,
+    also_called=called("NTCIREVAL RBP@k"),
     source="Moffat and Zobel 2008 with gain g/g_max, as NTCIREVAL; p = 0.95 by default, as there",
     uses_gains=True,
     p=Parameter(0.95, above=0.0, below=1.0),

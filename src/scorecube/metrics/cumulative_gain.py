@@ -8,7 +8,7 @@ import numpy as np
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import UNIT, Parameter, metric
+from scorecube.metrics.registry import UNIT, Parameter, called, metric
 
 LOGARITHMS = np.array([math.log2(rank + 1.0) for rank in range(1001)])
 """log2(r + 1) by rank: looked up six times as fast as computed."""
@@ -134,6 +134,14 @@ def andcg(
 @metric(
     "nDCG",
     range=UNIT,
+    also_called=(
+        *called("trec_eval ndcg ndcg_cut_k", "ir_measures nDCG nDCG@k"),
+        *called("ir_measures nDCG(dcg=log2) nDCG(dcg=log2)@k", "ranx ndcg ndcg@k"),
+        *called("BEIR NDCG@k", "MTEB ndcg_at_k", "NTCIREVAL MSnDCG@k"),
+        *called("NTCIREVAL nDCG@k", settings="b=2"),
+        *called("ranx ndcg_burges ndcg_burges@k", "gdeval ndcg@k", settings="form=exp2"),
+        *called("ir_measures nDCG(dcg=exp-log2)@k", settings="form=exp2"),
+    ),
     source="trec_eval ndcg_cut and NTCIREVAL MSnDCG, log2(r+1); with b: Jarvelin and Kekalainen "
     "2002; form=exp2: gains of 2^gain - 1, as in Burges et al. 2005 and gdeval",
     uses_gains=True,

@@ -20,10 +20,10 @@ settings, runs and topics. Its arguments, in this order:
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,32 @@ class Parameter:
         return value if isinstance(value, tuple) else (value,)
 
 
+class OtherName(NamedTuple):
+    """A name of a metric in another tool; a ``k`` at its end stands for a cut-off.
+
+    settings: Of the metric here that is the same number, such as ``form=exp2``.
+    """
+
+    tool: str
+    name: str
+    settings: str = ""
+
+
+def called(*lists: str, settings: str = "") -> tuple[OtherName, ...]:
+    """Return names of a metric in other tools, each list behind the name of its tool.
+
+    Examples
+    --------
+    >>> called("trec_eval ndcg ndcg_cut_k")[1].name
+    'ndcg_cut_k'
+    """
+    found = []
+    for text in lists:
+        tool, *named = text.split()
+        found += [OtherName(tool, name, settings) for name in named]
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Definition:
     """A family of metrics: one function, its parameters and where it is defined.
@@ -109,6 +135,7 @@ class Definition:
     over_ideal: bool = False
     non_relevant: bool = False
     range: Range | Callable[["Metric"], Range] | None = None
+    also_called: Sequence[OtherName] = ()
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -157,6 +184,7 @@ def metric(
     over_ideal: bool = False,
     non_relevant: bool = False,
     range: Range | Callable[["Metric"], Range] | None = None,  # noqa: A002  (as documented)
+    also_called: Sequence[OtherName] = (),
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -183,6 +211,8 @@ def metric(
         Least and greatest score that there can be, or a function that returns them for a metric
         with all parameters set; None if unknown: a mean of which few topics differ then has no
         limits. All metrics of this package declare theirs.
+    also_called
+        Names in other tools of the same number, see `called`.
     parameters
         By name, in the order in which the function takes them.
 
@@ -198,7 +228,7 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        flags = uses_gains, parameters, over_ideal, non_relevant, range
+        flags = uses_gains, parameters, over_ideal, non_relevant, range, also_called
         register(Definition(name, function, source, cutoff, *flags))
         return function
 

@@ -16,7 +16,7 @@ from scorecube.collection.arguments import labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.growth import OtherCollection, merge_rankings
-from scorecube.collection.metric_spellings import read_metric
+from scorecube.collection.other_metrics import read_metric
 from scorecube.collection.rankings import Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select

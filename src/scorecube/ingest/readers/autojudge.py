@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import name_in
@@ -75,11 +76,8 @@ summary(
 )
 def read_autojudge(file: File) -> Iterator[Row]:
     """Yield scores by run_id and topic_id, without all; the file names judge and collection."""
-    records = [
-        (line, row.get("run_id"), row.get("measure"), row.get("topic_id"), row.get("value"))
-        for line, row in file.records
-    ]
-    for line, run, measure, topic, value in records or _fields(file):
+    found: Any = [(line, *map(row.get, FIELDS)) for line, row in file.records]
+    for line, run, measure, topic, value in found or _fields(file):
         if topic != ALL:
             yield Row(line, run, topic, value, measure, _judge(file))
 
@@ -96,12 +94,11 @@ def _judge(file: File) -> str:
     return name_in(file.path, r"\.(jsonl|json|txt)$").removesuffix(".eval")
 
 
-def _fields(file: File) -> Iterator[tuple[int, str, str, str, str]]:
+def _fields(file: File) -> Iterator[tuple[Any, ...]]:
     """Yield the number and the four fields of each line."""
     for line, text in enumerate(file.text.split("\n"), 1):
         fields = text.split()
-        if len(fields) == len(FIELDS):
-            run, second, third, value = fields
-            yield line, run, second, third, value
-        elif fields:
+        if fields and len(fields) != len(FIELDS):
             raise BadInput("a line has run, measure, topic and value", file.path, line)
+        if fields:
+            yield line, *fields

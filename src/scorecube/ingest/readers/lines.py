@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from scorecube.collection import other_names as measures
 from scorecube.errors import BadInput
-from scorecube.ingest import measure_names as measures
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, reader
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from scorecube.collection.other_names import from_ir_measures
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
 from scorecube.ingest.json_rows import at
-from scorecube.ingest.measure_names import from_ir_measures
 
 BLOCK = re.compile(r"measure\s*\{([^}]*)\}")
 FIELD = re.compile(r'(\w+)\s*:\s*"([^"]*)"')

@@ -77,33 +77,28 @@ def parts_of(text: str) -> Written | None:
 
 
 class Row(NamedTuple):
-    """A name in a tool, its parts, and the name here of the same number, or of the nearest."""
+    """A name in a tool, its parts, and the metric here of the same number, or the nearest."""
 
     tool: str
     name: str
     theirs: Written
     metric: str
-    differs: str = ""
-    """What the tool computes instead, where that is another number."""
+    settings: str = ""
+    differs: str = ""  # what the tool computes instead, where that is another number
 
 
 def rows() -> list[Row]:
     """Return all names of metrics in other tools."""
-    found = []
-    for metric, definition in DEFINITIONS.items():
-        for one in definition.also_called:
-            inside = f"({one.settings})" if one.settings else ""
-            found.append(_row(one, metric + inside))
-    found += [_row(one, BY_R) for one in NAMES_BY_R]
+    same = [(name, one) for name in DEFINITIONS for one in DEFINITIONS[name].also_called]
+    same += [(BY_R, one) for one in NAMES_BY_R]
+    found = [_row(one, metric) for metric, one in same]
     return found + [_row(one, metric, why) for (metric, one), why in DIFFERENT.items()]
 
 
 def _row(one: OtherName, metric: str, differs: str = "") -> Row:
     theirs = parts_of(one.name)
     assert theirs is not None
-    mark = "_" if metric == BY_R else "@"
-    here = f"{metric}{mark}k" if theirs.cut == "k" and theirs.mark != "." else metric
-    return Row(one.tool, one.name, theirs, here, differs)
+    return Row(one.tool, one.name, theirs, metric, one.settings, differs)
 
 
 @cache
@@ -149,16 +144,13 @@ def _fits(written: Written, one: Row, *, typed: bool) -> bool:
 def name_here(text: str, one: Row) -> str:
     """Return the metric of a row with the settings and cut-off of a name; '' for a wrong one."""
     written = parts_of(text)
-    ours = parts_of(one.metric)
     assert written is not None
-    assert ours is not None
-    if ours.name == BY_R:
-        is_plain = not written.settings and written.cut != "0"
-        return f"{BY_R}_{written.cut}" if is_plain else ""
     left = [setting for setting in written.settings if setting not in one.theirs.settings]
-    inside = ",".join([*left, *ours.settings])
-    cut = f"@{written.cut}" if ours.cut else ""
-    return canonical(ours.name + (f"({inside})" if inside else "") + cut)
+    if one.metric == BY_R:
+        return "" if left or written.cut == "0" else f"{BY_R}_{written.cut}"
+    inside = ",".join(filter(None, [*left, one.settings]))
+    cut = f"@{written.cut}" if written.cut else ""
+    return canonical(one.metric + (f"({inside})" if inside else "") + cut)
 
 
 def names_here(text: str, rows: Iterable[Row]) -> set[str]:

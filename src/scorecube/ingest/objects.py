@@ -34,7 +34,6 @@ from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
 LEVELS = ("level 0", "level 1", "level 2")
-TOP = LEVELS[0]
 """Columns of labels of nested scores."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
@@ -94,12 +93,12 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
         return part
     upright = {_label(name): _upright(frame) for name, frame in frames.items()}
     parts = [matrix_scores(name, frame, *LEVELS[1:]) for name, frame in upright.items()]
-    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": TOP})
+    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": LEVELS[0]})
     for level, side in ((LEVELS[2], "columns"), (LEVELS[1], "index")):
         if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):
             found = _by_role(rows, level)
             return only_measures(found, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
-    return Part(_by_role(rows, TOP), None)
+    return Part(_by_role(rows, LEVELS[0]), None)
 
 
 def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
@@ -148,7 +147,7 @@ def scores_of_nested(
             f"{len(holding)} of 3 levels; use a data frame of runs x topics for each metric",
             path,
         )
-    counts = None if holding[0] == TOP else measures.NO_MEASURES
+    counts = None if holding[0] == LEVELS[0] else measures.NO_MEASURES
     found = _by_role(rows, holding[0])
     return only_measures(found, metric, measures.from_trec_eval, path, counts)
 

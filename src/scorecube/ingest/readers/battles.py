@@ -31,8 +31,7 @@ summary(
 def read_alpaca_eval(file: File) -> Iterator[Row]:
     """Yield scores of generator_2 by instruction: 1 to 2 is 0 to 1; metric win over BASELINE."""
     baselines = {str(row.get("generator_1")) for _, row in file.records}
-    if len(baselines) != 1:
-        # Preferences over other baselines are other metrics.
+    if len(baselines) != 1:  # others are other metrics
         raise BadInput(f"battles with {len(baselines)} baselines: {NO_SCORES}; {WAY}", file.path)
     metric = f"win over {baselines.pop()}"
     for line, row in file.records:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from scorecube.collection.other_names import from_ir_measures
 from scorecube.ingest.files import name_in
@@ -22,19 +23,19 @@ OUTPUT = {"output", "evaluation", "results"}
 """Folders in which TIRA puts an evaluation, below the run's own."""
 
 
-def _is_rank_eval(file: File) -> bool:
-    details = file.first.get("details")
-    parts = list(details.values()) if isinstance(details, Mapping) else []
-    return bool(parts) and all(isinstance(p, Mapping) and "metric_score" in p for p in parts)
+def _details(file: File) -> Mapping[str, Any]:
+    """Return the queries of an answer; none of another file."""
+    found = file.first.get("details")
+    details: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    is_scored = all(isinstance(one, dict) and "metric_score" in one for one in details.values())
+    return details if is_scored else {}
 
 
-@reader("rank_eval", "answer of _rank_eval of Elasticsearch", _is_rank_eval)
+@reader("rank_eval", "answer of _rank_eval of Elasticsearch", lambda file: bool(_details(file)))
 def read_rank_eval(file: File) -> Iterator[Row]:
     """Yield scores of queries; the file is the run."""
     run = name_in(file.path, r"\.json$")
-    found = file.first.get("details")
-    details = found if isinstance(found, Mapping) else {}
-    for number, (topic, part) in enumerate(details.items(), 1):
+    for number, (topic, part) in enumerate(_details(file).items(), 1):
         yield Row(number, run, topic, at(part, "metric_score"), "metric_score")
 
 

@@ -18,7 +18,7 @@ from statsmodels.formula.api import ols
 import scorecube as sc
 from scorecube.analyses.units import groups_left_out
 from scorecube.errors import BadPlan
-from scorecube.methods.design.estimates import design_of_cube
+from scorecube.methods.design.estimates import design_of_cube, widths_of_cube
 from scorecube.methods.design.sizes import topic_set_size
 from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
@@ -58,8 +58,9 @@ def test_variances_are_the_mean_squares_of_statsmodels() -> None:
 def test_missing_scores_are_refused_or_their_topics_dropped() -> None:
     cube = simulate_cube(n_runs=5, seed=2)
     cube["score"][0, 0, 1, 3] = np.nan
-    with pytest.raises(BadPlan, match="missing"):
-        sc.variances(cube)
+    for estimate in (sc.variances, design_of_cube, widths_of_cube):
+        with pytest.raises(BadPlan, match="missing"):
+            estimate(cube)
     found = sc.variances(cube, "drop")
     complete = sc.variances(cube.drop_isel(topic=3))
     np.testing.assert_array_equal(found["within_variance"], complete["within_variance"])

@@ -163,7 +163,7 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
     return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
-def widths_of_cube(cube: xr.Dataset, missing: Missing = "drop", **settings: Any) -> xr.Dataset:
+def widths_of_cube(cube: xr.Dataset, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     estimated = variances(cube, missing)
     if estimated.attrs["n_topics"] < 2:

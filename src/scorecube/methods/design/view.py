@@ -164,5 +164,5 @@ WCW = View(
         )
     },
     figure=width_curves,
-    compute=designs.widths_of_cube,
+    compute=lambda cube: designs.widths_of_cube(cube, "drop"),
 )

@@ -59,7 +59,7 @@ REFUSED = [
     ({"one": [ROW], "two": [{**ROW, "x": 1}]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
     ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column may be the score: score_column='scores.1.value'"),
     ([ROW], {**NAMES, "run_column": "provider.name"}, "provider.id"),
-    ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json:1: score .* is not a finite number"),
+    ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json: row 1: score .* is not a finite number"),
     ([ROW, 3], NAMES, r"a\.json:2: an object is expected; found an int"),
     ({"bm25": {"AP": 0.5, "P@10": 0.1}, "dense": {"AP": 0.2, "P@10": 0.3}}, {}, "systems with means"),
     ({"run1": {"AP": 0.5}, "run2": {"AP": 0.2}}, {}, "run_column='file'"),

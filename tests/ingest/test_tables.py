@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +66,8 @@ ROLES = {
     "user_id,nDCG@10,HR@10": "runs: the file (1); topics: column user_id (1); metrics: nDCG@10, HR@10",
     "model,item,RecipRank,#Params (B),Hub likes": (
         "runs: column model (1); topics: column item (1); metrics: RR (column RecipRank); not read: #Params (B), Hub likes"),
+    "sample,truth,predicted,correct": "runs: the file (1); topics: column sample (1); metrics: correct; not read: truth, predicted",
+    "Team Name,Query Text,Score": "runs: the file (1); topics: column Query Text (1); metrics: score (column Score); not read: Team Name",
     "topic,bm25,dense": "runs: columns bm25, dense (2); topics: column topic (1); metrics: s",
 }  # fmt: skip
 
@@ -77,39 +81,104 @@ def test_what_columns_are_taken_for(tmp_path: Path, header: str) -> None:
     assert [line for line in noted if line.startswith("runs: ")] == [ROLES[header]]
 
 
-TWO_WAYS = {
-    # Table of two rows -> the ways to read it; each option gives the same numbers, or is refused as means.
-    "model,Banking77,STSB\na,82.14,85.52\nb,85.07,86.42\n": ["--layout matrix", "means have no topics, and are not read"],
-    ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": ["--topic-column '' --layout matrix", "--run-column '' --layout matrix", "means have no topics, and are not read"],
-    "algorithm,dataset,split,auc\na,iris,1,.9\nb,iris,1,.8\n": ["--topic-column dataset", "--topic-column split", "--topic-column dataset,split"],
-    "model,q1,q2\na,.51,.32\nb,.43,.39\n": [], "model,q1,q2\na,.51,.32\nb,.43,.39\nAverage across q1..q2,.5,.4\n": [], "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": [], "model,paris,rome\na,1,0\nb,0,1\n": [], ",301,302\na,.51,.32\nb,.43,.39\n": [], ",a,b\n301,.51,.32\n302,.43,.39\n": [],
+REFUSED = {
+    # Table -> words of its refusal, of which those behind -- are options that settle it.
+    "model,Banking77,STSB\na,82.14,85.52\nb,85.07,86.42\n": "--layout matrix|means have no topics, and are not read",
+    ",ARC,MMLU\na,53.1,46.87\nb,59.98,64.16\n": "--topic-column '' --layout matrix|--run-column '' --layout matrix|means have no topics",
+    "algorithm,dataset,split,auc\na,iris,1,.9\nb,iris,1,.8\n": "--topic-column dataset|--topic-column split|--topic-column dataset,split",
+    "name,value,item,judge\nf1,.5,q1,x\nem,.2,q1,x\nf1,.1,q2,y\nem,.3,q2,y\nf1,.1,q3,x\nem,.3,q3,x\n": "--run-column name|--run-column judge",
+    "rater_name,text_name,foo\na,x,.3\na,y,.4\nb,x,.1\nb,y,.5\n": "--run-column rater_name --topic-column text_name|--run-column text_name",
+    "prompt,gpt-4o_score,claude_score\np1,.3,.4\np2,.5,.1\n": "runs gpt-4o, claude in headings: --layout matrix|--run-column file",
+    "question,f1_A,f1_B,em_A,em_B\n1,.3,.4,1,0\n2,.5,.1,0,0\n": "--layout matrix|--run-column file",
+    "utt,A~acc,B~acc,A~time,B~time\nu1,.3,.4,1,2\nu2,.5,.1,3,4\n": "--topic-column utt --layout matrix|--topic-column utt --run-column file|means",
+    "item,gold,gpt4,claude\n1,1,1,0\n2,0,1,1\n": "--layout matrix|--run-column file",
+    "utt_id,reference,hypothesis,wer\nu1,a,b,.5\nu2,c,c,0\n": "means|--topic-column utt_id --run-column file",
+    "Label,Dice_ET,Dice_WT\nx,.51,.52\ny,.63,.34\nMean,.57,.43\nMedian,.57,.43\n25quantile,.5,.4\n": "--topic-column Label|--run-column Label|means",
+    "TeamId,TeamName,SubmissionDate,Score\n7,a,2026-01-02,.9\n9,b,2026-01-03,.8\n": "means, which have no topics: a row for each TeamId",
+    "model_names,map@10\na,.5\nb,.25\n": "means, which have no topics",
+    ",y_true,y_pred\n0,1,1\n1,0,1\n": "no column of scores|y_true (prediction)|--metric y_true",
+    "task_id,completion\n1,x\n1,y\n": "no column of scores",
+    "model,sample_id,score_match\na,1,C\na,2,I\n": "score_match has 'C', 'I'",
+    "task,a,b\nx,.5,.4\ny,.84251 (1),.3\n": "s.csv:3: '.84251 (1)' in column a",
+    "topic,a,b\nx,.5,.4\ny,.25,.3\nx,.5,.4\n": "s.csv:4: a second score of s for run 'a' on topic 'x'",
+    "qid,fold,map\n1,1,.5\n1,2,.4\n": "s.csv:3: a second score|--run-column fold|--seed-column fold|--collection-column fold",
+    "model,item,acc,response_time,call_id,prompt\na,1,.5,3.5,7,x\na,1,.2,2.5,8,y\n": "--run-column model,prompt|--seed-column prompt",
+    "dataset,model,fold,acc\niris,a,1,.5\niris,a,2,.4\n": "--run-column model,fold|--seed-column fold|--collection-column fold",
+    # The first line is no header.
+    "301,map,.27\n302,map,.5\n301,ndcg,.1\n302,ndcg,.2\n": "a score, .27:", "bm25,301,.27\nbm25,302,.5\n": "a score, .27:", "bm25,301,1\nbm25,302,0\n": "a header is missing",
+    "system mqm seg_id\nA\t-5.0 1\nB\t-2.0 1\n": "s.csv:2: 2 cells, the header has 1",
+    "Resamples:,0,1,2\nECG,.1,.2,.3\nBird,.5,.6,.25\n": "repetitions|--layout matrix", "fold,1,2\nECG,.1,.2\nBird,.5,.6\n": "repetitions|--layout matrix",
+    "bm25\t301\t.27\ndense\t301\t.5\n": "--layout run_topic|--layout trec_eval", "301 Q0 d1 1 9.5 bm25\n301 Q0 d2 2 8.5 bm25\n": "scorecube evaluate scores runs",
+    # Several columns of a role.
+    "model,model_id,item,acc\n1,1,1,1\n": "may be the run|--run-column model|--run-column model_id", "run,model,system,item,acc\n1,1,1,1,1\n": "may be the run|--run-column run",
+    "model,query_id,doc_id,score\n1,1,1,1\n": "may be the topic|--topic-column query_id", "model,item,seed,epoch,acc\n1,1,1,1,1\n": "may be the seed|--seed-column epoch",
+    "model,item,metric,score,value\n1,1,x,1,1\n": "may be the score|--score-column value", "model,passage,foo\na,x,.5\na,y,.4\n": "may be the topic|--topic-column passage",
+}  # fmt: skip
+WAYS = re.compile("(?:\x02\\w+=[^\x03]*\x03 ?)+")
+OPTION = re.compile("\x02(\\w+)=([^\x03]*)\x03")
+
+
+def settled(files: Any, options: dict[str, Any], depth: int = 0) -> BadInput | None:
+    """Follow each way that a refusal offers, alone: files are read, or another thing is refused."""
+    try:
+        import_scores(files, collections=True, notify=lambda _: None, **options)
+    except BadInput as caught:
+        error = caught
+    else:
+        return None
+    ways = [dict(OPTION.findall(way)) for way in WAYS.findall(error.marked)]
+    assert ways or not depth or "means" in str(error), str(error)
+    for way in ways:
+        found = {name: ast.literal_eval(value) for name, value in way.items()}
+        assert depth < 3, str(error)
+        assert not found.items() <= options.items(), str(error)
+        settled(files, options | found, depth + 1)
+    return error
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_refusal_names_options_and_each_settles_it(tmp_path: Path, text: str) -> None:
+    error = settled([written(tmp_path / "s.csv", text)], {})
+    assert error is not None
+    assert [words for words in REFUSED[text].split("|") if words not in error.message()] == []
+
+
+READ = {
+    # Table -> its runs, and the line of roles, or a part of it.
+    "model,q1,q2\na,.51,.32\nb,.43,.39\n": "a b", "model,q1,q2\na,.51,.32\nb,.43,.39\nAverage across q1..q2,.5,.4\n": "a b", "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": "a b",
+    "model,paris,rome\na,1,0\nb,0,1\n": "a b", ",301,302\na,.51,.32\nb,.43,.39\n": "a b", ",a,b\n301,.51,.32\n302,.43,.39\n": "a b", "model,0.1,0.5\na,1,0\nb,0,1\n": "a b", ",0.1,0.5\na,1,0\nb,0,1\n": "a b",
+    "topic,a,b\nx,.5,.4\nmin,.1,.2\n": "a b|topics: column topic (2)", "topic,a,b\nx,.5,.4\nMean,.5,.4\nmin,.5,.4\n25%,.5,.4\n75quantile,.5,.4\n": "a b|topics: column topic (1)",
+    "metric,topic,a,b\nAP,1,.1,.2\nRR,1,.3,.4\nAP,2,.1,.2\nRR,2,.3,.4\n": "a b|metrics: AP, RR", "301 map .27\n302 map .5\n302 ndcg20 .5\nall map .4\n": "s.csv",
+    "nr,task_id,learner_id,classif.ce\n1,iris,rf,.1\n2,iris,svm,.2\n1,glass,rf,.3\n2,glass,svm,.3\n": "rf svm|metrics: classif.ce; not read: nr",
+    "framework,pipeline_id,item,acc\na,1,1,.5\n": "", "pipeline_name,item,number,acc\na,1,1,.5\nb,1,2,.6\n": "a b|not read: number",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TWO_WAYS)
-def test_matrices_that_may_be_boards_are_refused_with_the_ways(tmp_path: Path, text: str) -> None:
-    path, ways = written(tmp_path / "s.csv", text), TWO_WAYS[text]
-    if not ways:
-        assert import_scores([path])["run"].values.tolist() == ["a", "b"]
+@pytest.mark.parametrize("text", READ)
+def test_tables_with_one_reading(tmp_path: Path, text: str) -> None:
+    path, (runs, *words) = written(tmp_path / "s.csv", text), READ[text].split("|")
+    if not runs:
+        assert "may be the run" in str(settled([path], {}))
         return
-    message = refused([path]).message()
-    assert [way for way in ways if f"{way};" not in message] == []
+    said: list[str] = []
+    assert import_scores([path], notify=said.append)["run"].values.tolist() == runs.split()
+    assert [word for word in words if word not in said[0]] == []
 
 
-WRONG_HEADERS = {
-    # Table -> what its refusal says; the first line of the last ones is a header.
-    "301\tmap\t0.27\n302\tmap\t0.5\n301\tndcg\t0.1\n302\tndcg\t0.2\n": "a score, 0.27:",
-    "Resamples:,0,1,2\nECG,.1,.2,.3\nBird,.5,.6,.25\n": "repetitions", "fold,1,2\nECG,.1,.2\nBird,.5,.6\n": "repetitions",
-    "model,0.1,0.5\na,1,0\nb,0,1\n": "", ",0.1,0.5\na,1,0\nb,0,1\n": "", "run,401,402\na,.1,.2\nb,.5,.6\n": "",
-}  # fmt: skip
+def test_headings_of_runs_and_measures_are_told_apart(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.csv", "question,f1_A,f1_B,em_A,em_B,t\n1,.5,.25,1,0,x\n")
+    cube = import_scores([path], layout="matrix")["score"].isel(gain=0, topic=0).to_pandas()
+    assert cube.to_dict() == {"A": {"f1": 0.5, "em": 1.0}, "B": {"f1": 0.25, "em": 0.0}}
 
 
-@pytest.mark.parametrize("text", WRONG_HEADERS)
-def test_a_first_line_of_scores_or_repetitions_is_refused(tmp_path: Path, text: str) -> None:
-    path, words = written(tmp_path / "s.csv", text), WRONG_HEADERS[text]
-    if words:
-        assert words in refused([path]).message()
-    import_scores([path], layout="matrix" if words else "auto")
+def test_matrices_of_several_files_are_decided_as_one_is(tmp_path: Path) -> None:
+    text = "Estimators:,DBA,k-SC\nECG,.11,.12\nBird,.23,.24\nCar,.35,.36\n"
+    files = [written(tmp_path / f"{name}.csv", text) for name in ("ami", "ari")]
+    alone, both = settled(files[:1], {}), settled(files, {})
+    assert alone is not None
+    assert alone.message() == str(both and both.message())
+    counted = [written(tmp_path / f"{k}.csv", "index,a,b\n0,.5,.1\n1,.25,.2\n") for k in (1, 2)]
+    assert import_scores(counted)["run"].values.tolist() == ["a", "b"]
 
 
 def test_lines_of_run_topic_and_score(tmp_path: Path) -> None:

@@ -224,12 +224,6 @@ COUNTS = r"Z?num_(q|ret|rel|rel_ret|nonrel_judged_ret)|Num(Q|Rel|Ret|RelRet)(\(.
 """Counts of trec_eval and of ir_measures; other names that begin so are of no measure."""
 NO_MEASURES = re.compile(rf"{COUNTS}|Z?(gm_\w+|infAP)|runid|relstring(_\d+)?")
 """Counts, logarithms and texts of these tools, read only on request."""
-IR_SHAPE = (
-    r"(Accuracy|AP|BPM|Bpref|Compat|n?ERR_IA|alpha_n?DCG|n?NRBP|AP_IA|P_IA|StRecall|ERR|NERR\d+"
-    r"|INST|INSQ|infAP|IPrec|Judged|nDCG|NumQ|NumRel|NumRet|NumRelRet|P|R|RBP|Rprec|RR|SDCG|SetP"
-    r"|SetRelP|SetR|SetF|SetAP|Success)(\(.*\))?(@[\d.]+)?"
-)
-"""Measures in the output of ir_measures."""
 IR_COUNTS = re.compile(COUNTS)
 """Measures of ir_measures that are counts; its infAP is a score."""
 EVALS = re.compile(r"(ndcg|err|n?ERR-IA|alpha-n?DCG|P-IA|strec)@[1-9]\d*|n?NRBP|MAP-IA")

@@ -271,9 +271,11 @@ def roles_of(columns: Columns) -> dict[str, tuple[str, ...]]:
         at["topic"] = tuple(name for name in counted if not columns.is_unique([name]))[:1]
     if not at["run"] and not at["topic"]:
         at["run"] = _first_of(columns.free(at), [TEAMS])[:1]
-    if not at["topic"] and len(at["collection"]) == 1:  # systems are compared on data sets
-        at["topic"] = at["collection"]
-        at["collection"] = ()
+    is_chosen = "collection" in columns.chosen
+    sets = _first_of(columns.free(at), [ROLES["collection"]]) if is_chosen else at["collection"]
+    if not at["topic"] and len(sets) == 1:  # systems are compared on data sets
+        at["topic"] = sets
+        at["collection"] = columns.chosen.get("collection", ())
     rest = columns.free(at)
     if "run" in columns.chosen and not at["metric"]:  # as of Langfuse
         at["metric"] = tuple(one.name for one in rest if one.word == NAME and one.is_text)

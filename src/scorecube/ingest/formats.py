@@ -125,7 +125,10 @@ class File:
         if self.is_json:
             wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
-            return json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
+            table = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
+            if is_whole or self.text.lstrip().startswith("["):
+                table.frame.index.name = delimited.ROW
+            return table
         return delimited.read_delimited(self.text, self.path)
 
     @property

@@ -326,7 +326,7 @@ def _nothing(columns: Columns, at: Roles) -> BadInput:
     keys = [name for name in names_in(at, "run", "topic", *KEYS) if name != FILE]
     telling = [column for column in labels if columns.is_unique([*keys, column.name])]
     ways = [choice(lacking, column.name) for column in (telling or labels)[:1]]
-    if lacking == "run" and columns.path is not None:
+    if lacking == "run" and columns.path is not None and (labels or at.get("topic")):
         of_topic = [choice("topic", column.name) for column in labels[:1] if not at.get("topic")]
         ways.append(" ".join([choice("run", FILE), *of_topic]) + ", where a file is a run")
     choose = f"; choose it, such as {' or '.join(ways)}" if ways else ""

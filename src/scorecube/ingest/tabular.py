@@ -102,7 +102,7 @@ def _headed(
         return {column: {"metric": name} for column, name in named.items()}
     runs = runs_in(reading.values) if reading.across == "run" else {}
     headed: dict[str, dict[str, str]] = {}
-    for column in reading.values:
+    for column in runs or reading.values:
         headed[column] = {reading.across: column}
         if column in runs:
             run, measure = runs[column]

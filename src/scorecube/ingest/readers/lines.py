@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from scorecube.collection import other_names as measures
 from scorecube.errors import BadInput
 from scorecube.ingest.files import name_in
-from scorecube.ingest.formats import File, reader
+from scorecube.ingest.formats import File, reader, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scorecube.ingest.scores import Part
 
+RANKED = re.compile(r"\S+\s+\S+\s+\S+\s+\d+\s+[-+.\deE]+\s+\S+")
+"""A line of a run in the form of TREC."""
 RUNID, ALL, MEAN = "runid", "all", "amean"
 ENDINGS = r"\.(txt|tsv|eval|out|trec_eval|nev)$"
 
@@ -84,8 +86,8 @@ TREC_EVAL = Lines(
     measures.NO_MEASURES,
 )
 IR_MEASURES = Lines(
-    rf"((?P<topic>\S+)\s+)?(?P<metric>{measures.IR_SHAPE})\s+(?P<score>\S+)",
-    measures.from_ir_measures,
+    r"((?P<topic>\S+)\s+)?(?P<metric>(?=\S*[A-Za-z])\S+)\s+(?P<score>\S+)",
+    measures.from_pyterrier,
     measures.IR_COUNTS,
 )
 NEV = Lines(
@@ -97,10 +99,9 @@ NEV = Lines(
 
 def _is_ir_measures(file: File) -> bool:
     # A line of trec_eval begins with the measure, and may have a topic that is called P or R.
-    if not IR_MEASURES.fit(file):
-        return False
-    first = file.lines[0].split()
-    return len(first) == 2 or not measures.is_measure(first[0])
+    words = file.lines[0].split() if IR_MEASURES.fit(file) else []
+    is_measured = len(words) > 1 and measures.is_measure(words[-2])
+    return is_measured and (len(words) == 2 or not measures.is_measure(words[0]))
 
 
 def _is_trec_eval(file: File) -> bool:
@@ -113,6 +114,14 @@ def _has_no_measure(file: File) -> bool:
 
     words = {line.split()[0].removeprefix("Z") for line in file.lines}  # Zmap: z-scores of map
     return _is_trec_eval(file) and not any(map(is_like_measure, words))
+
+
+summary(
+    "a run: topic, Q0, document, rank, score, tag",
+    "scorecube evaluate scores runs with judgements",
+    lambda file: bool(file.lines) and all(RANKED.fullmatch(line.strip()) for line in file.lines),
+    "no scores of topics",
+)
 
 
 @reader("run_topic", "lines of run, topic and score, without a header", _has_no_measure)

@@ -25,12 +25,12 @@ from scorecube.collection.evaluation import cube_dataset
 from scorecube.collection.other_names import why_kept
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
-from scorecube.errors import BadInput, either
+from scorecube.errors import BadInput, either, option
 from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.codes import refuse_codes, without_codes
+from scorecube.ingest.columns import FILE, Column, choice
 from scorecube.ingest.files import PathLike, refuse_unprintable
-from scorecube.ingest.headings import TAKEN, aggregates
-from scorecube.ingest.repeats import advice_on_repeats
+from scorecube.ingest.headings import IDENTIFIER, TAKEN, aggregates
 from scorecube.ingest.tables import in_one_line, labels_of, plain_cells, problem_at
 
 LOGGER = logging.getLogger("scorecube")
@@ -177,7 +177,7 @@ def _joined(parts: Sequence[Part], no_score: Sequence[str], left_out: list[str])
         labels = frame.iloc[repeated[0]]
         text = "a second score of {metric} for run {run!r} on topic {topic!r}".format(**labels)
         text += "".join(f", {role} {labels[role]}" for role in KEYS[-3:] if labels[role])
-        text += advice_on_repeats(tidy, [part.rest for part in parts], KEYS, parts[at].runs)
+        text += _advice_on_repeats(tidy, [part.rest for part in parts], KEYS, parts[at].runs)
         raise problem_at(text, tidy[at].index, int(repeated[0] - starts[at]), parts[at].path)
     pairs = frame[["run", "seed"]].drop_duplicates()
     if not pairs["run"].is_unique:
@@ -185,6 +185,44 @@ def _joined(parts: Sequence[Part], no_score: Sequence[str], left_out: list[str])
         system = system.where(system != "", runs)
         frame = frame.assign(run=(runs + "#" + seeds).where(seeds != "", runs), system=system)
     return frame
+
+
+def _advice_on_repeats(
+    tidy: Sequence[pd.DataFrame],
+    rests: Sequence[pd.DataFrame | None],
+    keys: Sequence[str],
+    runs: Sequence[str],
+) -> str:
+    """Return which columns that are not read tell repeated rows apart, and the options for them.
+
+    tidy, rests: Scores of each file, and its columns that are not read; by line.
+    keys: Labels of which no two scores may have the same.
+    runs: Columns of runs.
+    """
+    unread = [
+        pd.DataFrame(index=frame.index) if rest is None else rest.loc[frame.index]
+        for frame, rest in zip(tidy, rests, strict=True)
+    ]
+    whole = pd.concat(unread)
+    columns = [Column(str(name), whole[name], [0]) for name in whole]
+    columns.sort(key=lambda column: column.fact == IDENTIFIER)  # of every row, whatever they are
+    labels = {one.name: pd.factorize(one.values)[0] for one in columns if one.may_tell}
+    if len(tidy) > 1:
+        labels[FILE] = np.repeat(np.arange(len(tidy)), [*map(len, tidy)])
+    scores = pd.concat(tidy)[[*keys]].reset_index(drop=True)
+    telling = [name for name in labels if not scores.assign(other=labels[name]).duplicated().any()]
+    if not telling:
+        return "; no other column tells these rows apart"
+    first = telling[0]
+    is_file = first == FILE
+    of_runs = ",".join([*(name for name in runs if name != FILE), first])
+    return (
+        f"; {'the file' if is_file else listed(telling)} tell{'s' * (len(telling) == 1)} the "
+        f"rows apart: {choice('run', of_runs)} for runs, {choice('seed', first)} for repetitions, "
+        f"{choice('collection', first)} for collections"
+        + f"; for other metrics, import each file by itself with its {option('metric')}"
+        * is_file
+    )
 
 
 def _tidied(part: Part, no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:

@@ -129,15 +129,10 @@ def limits_of_tau() -> Iterator[float]:
 
 def topics_needed() -> Iterator[float]:
     """Sakai and Shang 2016, Table 3: topics for alpha .05, beta .20, minD .15 and 10 systems."""
-    for variances in (
-        (0.114, 0.114, 0.118, 0.121, 0.113),
-        (0.094, 0.094, 0.095, 0.097, 0.095),
-        (0.087, 0.086, 0.089, 0.090, 0.091),
-        (0.034, 0.032, 0.034, 0.035, 0.043),
-        (0.029, 0.028, 0.030, 0.029, 0.041),
-    ):
-        design = sc.topic_set_size(list(variances), 0.15, systems=10, mode="sakai")
-        yield from design["topics"].values.tolist()
+    items = [line["item"] for line in lines_of("topics_needed")]
+    variances = [float(item.rpartition(" ")[2].rstrip(")")) for item in items]
+    design = sc.topic_set_size(variances, 0.15, systems=10, mode="sakai")
+    yield from design["topics"].values.tolist()
 
 
 def rank_sets() -> Iterator[float]:
@@ -173,11 +168,15 @@ SECTIONS: tuple[Callable[[], Iterator[float]], ...] = (
 )
 
 
-def numbers(section: Callable[[], Iterator[float]]) -> list[Number]:
-    """Return the printed numbers of a section, in their order, beside ours."""
+def lines_of(section: str) -> list[dict[str, str]]:
+    """Return the printed numbers of a section, in their order."""
     text = files("scorecube").joinpath("data/published.csv").read_text(encoding="utf-8")
-    reader = csv.DictReader(text.splitlines())
-    lines = [line for line in reader if line["section"] == section.__name__]
+    return [line for line in csv.DictReader(text.splitlines()) if line["section"] == section]
+
+
+def numbers(section: Callable[[], Iterator[float]]) -> list[Number]:
+    """Return the printed numbers of a section beside ours."""
+    lines = lines_of(section.__name__)
     return [
         Number(line["item"], line["printed"], ours, float(line["tolerance"] or 0), line["remark"])
         for line, ours in zip(lines, section(), strict=True)

@@ -196,23 +196,17 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
 
 def draw_curves(curves: str, out: Path | None, study: str | None, variance: Any) -> None:
     """Draw a figure of Sakai 2017."""
-    from scorecube.methods.design.estimates import (
-        EXTREME_VARIANCES,
-        noncentrality_curves,
-        tool_curves,
-    )
+    from scorecube.methods.design import estimates
     from scorecube.report.drawing import drawn
 
-    if out is None or study is not None or (curves == "noncentrality" and variance is not None):
+    of_tools = curves == "tools"
+    if out is None or study is not None or (variance is not None and not of_tools):
         raise BadPlan(
             "--curves draws into --out FILE, without a STUDY; only the curves of tools depend on "
             "--variance"
         )
-    if curves == "noncentrality":
-        figure = drawn(noncentrality_curves)
-    else:
-        figure = drawn(tool_curves, variance or EXTREME_VARIANCES)
-    write_figure(figure, out)
+    picture = estimates.tool_curves if of_tools else estimates.noncentrality_curves
+    write_figure(drawn(picture, *([variance] if variance else [])), out)
 
 
 def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:

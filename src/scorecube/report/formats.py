@@ -34,10 +34,10 @@ from scorecube.analyses.frames import (
 from scorecube.analyses.printed import AS_PRINTED, MARKS
 from scorecube.declare import Table
 from scorecube.declare.tables import LIMITS, Shown
-from scorecube.errors import BadName, counted, visible
+from scorecube.errors import BadName, BadPlan, counted, option, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
-from scorecube.report.marks import check_marks, with_marks, written
+from scorecube.report.marks import with_marks, written
 from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
 from scorecube.report.results import answers, conditions, view_of_result
 
@@ -91,8 +91,10 @@ def render(
     Raises BadName: An unknown format, or a column that the table does not have.
     Raises BadPlan: Marks of a table without any.
     """
-    if mark is not None:
-        check_marks(frame, mark)
+    if mark is not None and MARKS not in frame.attrs:
+        of_papers = "those of correlate that papers have, and its triangle"
+        wrong = f"{option('mark', mark)}: tables with boldface in a paper have marks: {of_papers}"
+        raise BadPlan(wrong, option="mark")
     if form not in FORMATS:
         raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form in ("csv", "json"):

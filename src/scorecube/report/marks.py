@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pandas as pd
-
-from scorecube.analyses.printed import MARKS
-from scorecube.errors import BadPlan, option
 from scorecube.report.readable import Cells
 
 FIRST = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}"
@@ -19,16 +15,6 @@ SIGNS = {
 }
 """Signs of marks while other letters are escaped, and the commands in their place."""
 NUMBER = re.compile(r"-?\d*\.\d+")
-
-
-def check_marks(frame: pd.DataFrame, mark: str) -> None:
-    """Refuse marks of a table without any (BadPlan)."""
-    if MARKS not in frame.attrs:
-        raise BadPlan(
-            f"{option('mark', mark)}: tables with boldface in a paper have marks: those of "
-            "correlate that papers have, and its triangle",
-            option="mark",
-        )
 
 
 def written(text: str, form: str) -> str:

@@ -60,7 +60,6 @@ CONDITIONS = {
     "d": (0.01, 0.10, 10),
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
-EXTREME_VARIANCES = (0.0182, 0.0471, 0.1145)
 ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
 GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
@@ -171,23 +170,20 @@ def widths_of_cube(cube: xr.Dataset, missing: Missing = "refuse", **settings: An
     return wcw(estimated["within_variance"], **settings).assign_attrs(estimated.attrs)
 
 
-def with_curves(result: xr.Dataset, along: str) -> xr.Dataset:
-    """Return sizes with ``nearby_topics`` (..., point), for ``nearby`` values of a dim."""
-    points = np.linspace(float(result[along].min()), 3.0 * float(result[along].max()), 120)
-    settings: dict[str, Any] = {key: result[key] for key in OPTIONS[1:] if key in result.variables}
-    settings |= {key: result.attrs[key] for key in ("method", "mode", "variance_of")}
-    settings[along] = points
-    sizes = topic_set_size(result["variance"].clip(1e-300), **settings)["topics"]
-    topics = sizes.rename({along: "point"}).variable
-    return result.assign(nearby=("point", points), nearby_topics=topics)
+def topics_at(design: xr.Dataset, along: str, values: Sequence[float]) -> Any:
+    """Return the topics of a design for one variance, at other differences or widths."""
+    settings: dict[str, Any] = {key: design[key] for key in OPTIONS[1:] if key in design.variables}
+    settings |= {key: design.attrs[key] for key in ("method", "mode", "variance_of")}
+    settings[along] = values
+    return topic_set_size(design["variance"].clip(1e-300), **settings)["topics"]
 
 
-def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> None:
+def noncentrality_curves(canvas: Any) -> None:
     """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
 
     Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
-    axes, m = canvas.panel(), np.array(list(systems), float)
+    axes, m = canvas.panel(), np.arange(2.0, 31.0)
     for colour, (alpha, beta) in zip(canvas.colours, FIVE_EIGHTY, strict=False):
         label = f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
         approximate = tool_noncentrality(m, alpha, beta)
@@ -209,7 +205,7 @@ def noncentrality_curves(canvas: Any, systems: Sequence[int] = range(2, 31)) -> 
     axes.legend()
 
 
-def tool_curves(canvas: Any, variances: Sequence[float] = EXTREME_VARIANCES) -> None:
+def tool_curves(canvas: Any, variances: Sequence[float] = (0.0182, 0.0471, 0.1145)) -> None:
     """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
 
     The ANOVA curve is that of Sakai's tool at alpha 0.05, beta 0.20 and 10 systems.

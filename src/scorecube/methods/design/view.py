@@ -91,11 +91,11 @@ def size_curves(canvas: Any, result: xr.Dataset) -> None:
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)
-    for k, (label, line) in enumerate(curves_of(designs.with_curves(chosen, x), x)):
+    points = np.linspace(float(chosen[x].min()), 3.0 * float(chosen[x].max()), 120)
+    for k, (label, line) in enumerate(curves_of(chosen, x)):
         style = canvas.curve(k)
-        required, topics = (np.atleast_1d(line[name].values) for name in (x, "topics"))
-        axes.plot(line["nearby"], line["nearby_topics"], label=label, **style)
-        axes.plot(required, topics, "o", markersize=5, color=style["color"])
+        axes.plot(points, designs.topics_at(line, x, points.tolist()), label=label, **style)
+        axes.plot(line[x], line["topics"], "o", markersize=5, color=style["color"])
     words = {"width": "width of the limits", "min_diff": "difference to be detected"}
     axes.set(xlabel=words[x], ylabel="number of topics")
     axes.set(ylim=(0.0, None), title=canvas.title_of(chosen))

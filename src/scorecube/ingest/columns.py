@@ -48,12 +48,9 @@ Roles = Mapping[str, tuple[str, ...]]
 class Column:
     """A column: its heading, and what its cells are."""
 
-    def __init__(
-        self, name: str, values: pd.Series[Any], starts: Sequence[int], *, has_commas: bool = False
-    ) -> None:
+    def __init__(self, name: str, values: pd.Series[Any], *, has_commas: bool = False) -> None:
         self.name = name
         self.values = values
-        self.starts = starts
         self.word = header_word(name)
         self.shown = name or "a column without a name"
         self.has_commas = has_commas
@@ -96,9 +93,8 @@ class Column:
         """Whether it numbers the rows of each table."""
         if not self.is_whole:
             return False
-        steps = np.diff(self.numbers.values)
-        steps[[start - 1 for start in self.starts[1:]]] = 1
-        return bool((steps == 1).all())
+        is_start = np.diff(self.values.index) <= 0  # of a table
+        return bool((is_start | (np.diff(self.numbers.values) == 1)).all())
 
     @cached_property
     def fact(self) -> str:
@@ -152,11 +148,9 @@ class Columns:
         frames = [table.frame for table in tables]
         whole = frames[0] if len(frames) == 1 else pd.concat(frames)
         self.starts = np.cumsum([0, *map(len, frames)]).tolist()[:-1]
-        self.all = [Column(str(name), whole[name], self.starts) for name in whole]
+        self.all = [Column(str(name), whole[name]) for name in whole]
         if any(cells.COMMAS in column.numbers.how for column in self.all):
-            self.all = [
-                Column(str(name), whole[name], self.starts, has_commas=True) for name in whole
-            ]
+            self.all = [Column(str(name), whole[name], has_commas=True) for name in whole]
         self.path = tables[0].path
         self.named = {column.name: column for column in self.all}
         self.chosen = {role: self._found(role, text) for role, text in chosen.items()}
@@ -215,18 +209,17 @@ def refuse_header(columns: Columns) -> None:
     """Refuse a first line of scores, and one of repetitions, as the header (BadInput)."""
     first, *others = columns.all
     scores = [one.name for one in columns.all if is_score(one.name)]
-    if len(scores) == len(columns.all) and first.name:
-        raise columns.refusal(
-            "the first line has only numbers: a header with the names of the runs is missing (if "
-            f"there is none: {option('layout', 'numbers')}), or a first column topic"
-        )
     is_chosen = any(names != (FILE,) for names in columns.chosen.values())
-    if columns.layout or is_chosen:
+    are_numbers = len(scores) == len(columns.all) and bool(first.name)
+    if (columns.layout or is_chosen) and not are_numbers:
         return
-    way = "{'METRIC': frame}" if columns.path is None else option("layout", "matrix")
-    settle = f" (if columns are so called: {way})" if columns.is_unique([first.name]) else ""
+    layout = option("layout", "numbers" if are_numbers else "matrix")
+    way = "{'METRIC': frame}" if columns.path is None else layout
+    what = "a matrix of numbers" if are_numbers else "columns that are so called"
+    settle = f" ({what}: {way})" if are_numbers or columns.is_unique([first.name]) else ""
     is_row = any("." in name and columns.named[name].is_number for name in scores)
-    if first.word not in NAMED and (is_row or (scores and first.name in first.labels)):
+    is_row = is_row or (bool(scores) and first.name in first.labels)
+    if are_numbers or (is_row and first.word not in NAMED):
         raise columns.refusal(
             f"the first line has a score, {scores[-1]}: a header is missing; write a line before "
             f"it with the names of its {len(columns.all)} columns, such as run, topic, score"

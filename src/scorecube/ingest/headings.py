@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from typing import NamedTuple
 
 from scorecube.collection.other_names import IR_COUNTS, is_measure
@@ -16,9 +16,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _called(text: str) -> frozenset[str]:
+def _called(text: str, endings: Sequence[str] = ("", "id", "name")) -> frozenset[str]:
     """Return words, also before ``id`` and ``name``."""
-    return frozenset(word + ending for word in text.split() for ending in ("", "id", "name"))
+    return frozenset(map("".join, product(text.split(), endings)))
 
 
 SYSTEMS = _called(
@@ -84,11 +84,12 @@ NOUNS = {
     "seed": _words("seed epoch"),
 }
 """Role -> headings that are words for what is in the column, perhaps before ``id`` or ``name``."""
-GROUPS = _words(
+GROUPS = _called(
     "passage document doc cluster video conversation dialogue dialog thread story article context "
-    "family"
+    "family",
+    ("", "id", "idx", "no"),
 )
-"""First words of headings of what several topics may have in common."""
+"""Headings of what several topics may have in common."""
 
 MEASURES = _words(
     "score scores accuracy acc precision recall f1 fscore rate winrate win auc auroc map mrr ndcg "

@@ -58,7 +58,7 @@ def matrix_of(columns: Columns, at: Roles) -> Reading:
     across = "topic" if has_runs and not at.get("topic") else "run"
     down = "topic" if across == "run" else "run"
     first = columns.all[0]
-    if not at.get(down) and (first.is_text or not first.word or _are_ids(columns)):
+    if not at.get(down) and (first.is_text or not first.word or has_ids(columns)):
         at = {**at, down: (first.name,)}
     labels = at.get(down, ())[:1]
     taken = {*labels, *at.get("collection", ()), *at.get("topic_group", ())}
@@ -83,7 +83,7 @@ def matrix_of(columns: Columns, at: Roles) -> Reading:
     return Reading(MATRIX, why, where, across, tuple(kept))
 
 
-def _are_ids(columns: Columns) -> bool:
+def has_ids(columns: Columns) -> bool:
     """Return whether a first column has whole numbers that differ, beside scores that do not."""
     first, *others = columns.all
     numbers = [column for column in others if column.is_number]

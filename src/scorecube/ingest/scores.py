@@ -204,7 +204,7 @@ def _advice_on_repeats(
         for frame, rest in zip(tidy, rests, strict=True)
     ]
     whole = pd.concat(unread)
-    columns = [Column(str(name), whole[name], [0]) for name in whole]
+    columns = [Column(str(name), whole[name]) for name in whole]
     columns.sort(key=lambda column: column.fact == IDENTIFIER)  # of every row, whatever they are
     labels = {one.name: pd.factorize(one.values)[0] for one in columns if one.may_tell}
     if len(tidy) > 1:

@@ -24,10 +24,9 @@ from scorecube.ingest.headings import (
     TAKEN,
     aggregates,
     header_word,
-    parts_of,
     runs_in,
 )
-from scorecube.ingest.reading import LONG, MATRIX, Reading
+from scorecube.ingest.reading import LONG, MATRIX, Reading, has_ids
 from scorecube.ingest.roles import decide, scores_of
 from scorecube.ingest.scores import SCORE, Part, only_measures
 from scorecube.ingest.tables import labels_of, metric_of_column
@@ -185,16 +184,12 @@ def _metrics(
         varying = [one for one in found if one.is_like_measure or len(one.labels) > 1]
         names = [column.name for column in varying or found]
         return dict.fromkeys(scores, SCORE) if names == scores else {n: label(n) for n in names}
-    for is_asked in (
-        lambda column: column.name == metric,
-        lambda column: column.word == header_word(metric),
-        lambda column: label(column.name) == metric,
-        lambda column: column.name in scores,
-    ):
-        if names := [column.name for column in found if is_asked(column)]:
-            return dict.fromkeys(names, metric)
-    shown = listed([column.shown for column in found])
-    raise BadInput(f"no column {metric}, or of numbers beside run and topic; found {shown}")
+    exact = [column.name for column in found if column.name == metric]
+    alike = [column.name for column in found if column.word == header_word(metric)]
+    named = [column.name for column in found if label(column.name) == metric]
+    if names := exact or alike or named or scores:
+        return dict.fromkeys(names, metric)
+    raise columns.refusal(f"no column {metric}, or of numbers beside run and topic")
 
 
 def _line_of(
@@ -263,10 +258,13 @@ def _notes_of(
 
 def _note_on_group(columns: Columns, reading: Reading, column: Column) -> str:
     """Return a note on a column that may be what several topics have in common; '' for others."""
-    parts = parts_of(column.name)
     topics = reading.at.get("topic", ())
-    is_one = parts and parts[0] in GROUPS and parts[1:] in ((), ("id",), ("idx",), ("no",))
-    if not is_one or reading.form == MATRIX or len(topics) != 1 or "topic_group" in reading.at:
+    if (
+        column.word not in GROUPS
+        or reading.form == MATRIX
+        or len(topics) != 1
+        or "topic_group" in reading.at
+    ):
         return ""
     topic = columns.named[topics[0]]
     n_groups, n_topics = len(column.labels), len(topic.labels)
@@ -303,20 +301,12 @@ def without_header(text: str, path: PathLike) -> Table:
     The first column holds topics where it has other cells than scores, or different whole numbers
     beside scores with a fraction.
     """
-    frame = read_delimited(text, path, has_header=False).frame
-    has_labels = _has_ids(frame)
-    header = [*[""] * has_labels, *numbered("run", len(frame.columns) - has_labels)]
-    frame.columns = pd.Index(header)
+    table = read_delimited(text, path, has_header=False)
+    columns = Columns([table], {})
+    has_labels = columns.all[0].is_text or has_ids(columns)
+    header = [*[""] * has_labels, *numbered("run", len(columns.all) - has_labels)]
+    frame = table.frame.set_axis(header, axis=1)
     return Table(frame, ("no header: runs are numbered",), path)
-
-
-def _has_ids(frame: pd.DataFrame) -> bool:
-    """Return whether a first column has ids rather than scores."""
-    first = frame.iloc[:, 0].tolist()
-    if not all(map(is_score, first)):
-        return True
-    is_whole = all(map(str.isdigit, first)) and len({*first}) == len(first)
-    return is_whole and any("." in cell for cell in frame.iloc[:, 1:].to_numpy().ravel())
 
 
 def is_headerless(rows: Sequence[list[str]]) -> bool:

@@ -37,10 +37,10 @@ PAPERS = {
     "Sakai and Shang 2016": "On estimating variances for topic set size design",
     "Sakai 2004": "Another appendix to: New performance metrics based on multigrade relevance",
 }
-BINARY = "AP,AP(rel=2),Rprec,Rprec(rel=2),P@10,P(rel=2)@10,P@100,P(rel=2)@100"
+BINARY = "AP,AP(rel=2),Rprec,Rprec(rel=2),P@10,P(rel=2)@10,P@100,P(rel=2)@100,P@1000,P(rel=2)@1000"
 GRADED = (
-    "Q,Rmeasure,nCG@10,nCG@100,AnCG@10,AnCG@100,nDCG(b=2)@10,nDCG(b=2)@100,AnDCG(b=2)@10,"
-    "AnDCG(b=2)@100"
+    "Q,Rmeasure,nCG@10,nCG@100,nCG@1000,AnCG@10,AnCG@100,AnCG@1000,nDCG(b=2)@10,nDCG(b=2)@100,"
+    "nDCG(b=2)@1000,AnDCG(b=2)@10,AnDCG(b=2)@100,AnDCG(b=2)@1000"
 )
 ONE = "Q,AP,P-measure,P+,O,NWRR,RR"
 """Metrics of Sakai 2007, Tables 2 to 4."""
@@ -86,12 +86,12 @@ def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
     study = sc.open_study(path, mode="a")
     for seed, (name, (topics, judged)) in enumerate(ntcir_clir().items(), 1):
         rankings = simulate_rankings(
-            judged, topics=topics, n_runs=n_runs, n_teams=n_teams, depth=100, seed=seed
+            judged, topics=topics, n_runs=n_runs, n_teams=n_teams, seed=seed
         )
         cube = sc.evaluate(rankings, METRICS, list(GAINS))
         study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)
         if name.replace(" ", "-") == CHINESE:
-            all_45 = simulate_rankings(judged, topics=topics, n_runs=45, n_teams=15, depth=100)
+            all_45 = simulate_rankings(judged, topics=topics, n_runs=45, n_teams=15)
             study.add("C-runs", cube=sc.evaluate(all_45, ["AP"]))
     of_levels = [(30 + (k < 43), 22 + (k < 61)) for k in range(100)]  # 3,043 L1 and 2,261 L2 in all
     rankings = simulate_rankings(of_levels, n_runs=44, n_teams=16, depth=10)

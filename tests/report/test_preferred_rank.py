@@ -151,7 +151,7 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
     result = sc.analyse(ranked_apart(44, round(946 * (1 - 0.854) / 2)), sc.Correlation(), seed=1)
     frame = sc.table(result, "triangle")
     assert [*frame.columns] == ["collection", "gain", "metric", str(result["metric"].values[0])]
-    assert frame.iloc[0, -1] == "0.854 [0.649, 1.059]*"
+    assert frame.iloc[0, -1] == ".854 [.649, 1.059]*"
     cube = simulate_cube(n_runs=20, metrics=("AP", "Q", "RR"), gains=GAINS)
     several = sc.analyse(cube, sc.Correlation(), trials=1, seed=1)
     wide = sc.table(several, "triangle")
@@ -162,7 +162,7 @@ def test_tau_is_a_triangle_with_intervals_and_marks() -> None:
     for row in pairs.to_dict("records"):
         of_row = (wide["gain"] == row["gain"]) & (wide["metric"] == row["metric_b"])
         (cell,) = wide.loc[of_row, row["metric_a"]]
-        assert cell.startswith(f"{row['tau']:.3f} [")
+        assert cell.startswith(f"{row['tau']:.3f} [".replace("0.", ".", 1))
         assert cell.endswith("*") == row["exceeds_one"]
 
 

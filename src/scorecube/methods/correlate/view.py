@@ -54,12 +54,13 @@ def triangle(result: xr.Dataset) -> pd.DataFrame:
     Each has the papers' limits; those above 1 have a star.
     """
     frame = frame_of(METRICS, result).rename(columns={"metric_b": names.METRIC})
-    cells = [
-        f"{row['tau']:.3f} [{row['tau_low']:.3f}, {row['tau_high']:.3f}]{'*' * row['exceeds_one']}"
-        if np.isfinite(row["tau"])  # missing with fewer than three runs
-        else ""
-        for row in frame.to_dict("records")
-    ]
+    cells = list[str]()
+    for row in frame.to_dict("records"):
+        tau, low, high = (
+            number(row[name], 3, whole=False) for name in ("tau", "tau_low", "tau_high")
+        )
+        known = np.isfinite(row["tau"])  # missing with fewer than three runs
+        cells.append(f"{tau} [{low}, {high}]{'*' * row['exceeds_one']}" if known else "")
     keys = [COLLECTION, names.GAIN, names.METRIC]
     table = crossed(frame, keys, "metric_a", cells, blank="")
     table.attrs[MARKS] = np.inf  # only what has a star

@@ -98,7 +98,8 @@ MEASURES = _words(
     "reciprocal grade quality faithfulness relevancy relevance groundedness similarity helpfulness "
     "hit hits coverage agreement utility loglikelihood preference verdict result outcome fluency "
     "coherence consistency adequacy naturalness factuality completeness conciseness toxicity "
-    "informativeness readability truthfulness harmlessness hallucination"
+    "informativeness readability truthfulness harmlessness hallucination iou miou dice jaccard "
+    "hausdorff hd95 psnr ssim kappa mcc brier logloss mape"
 )
 """Words of headings of measures that are not known by name; see `is_like_measure`."""
 OF_RUNS = "score|acc(uracy)?|precision|recall|f1|em|correct|resolved|reward|rating|grade|ndcg|map"
@@ -146,6 +147,7 @@ def is_like_measure(heading: str) -> bool:
     """Return whether a heading is a known measure, or its first or last word is one of measures."""
     parts = [part for part in parts_of(heading) if not part.isdigit()]
     is_worded = bool(parts) and len(parts) <= 4 and not MEASURES.isdisjoint((parts[0], parts[-1]))
+    is_worded = is_worded or header_word(heading) in MEASURES
     return is_measure(heading) or is_worded or WITH_CUTOFF.fullmatch(heading) is not None
 
 
@@ -183,7 +185,9 @@ FACTS = {
     "deviation": _fact("std stddev stdev stdv sd se sem stderr variance standard_error std_error"),
     "cost": _fact(COSTS, COSTS),
     "time": _fact(TIMES + " seconds secs sec ms msec millis minutes hours year month day", TIMES),
-    IDENTIFIER: _fact("id ids uid uuid guid hash idx index key sha url link " + NAMED_BY_ID),
+    IDENTIFIER: _fact(
+        "id ids uid uuid guid hash idx index key sha url link no nr number " + NAMED_BY_ID
+    ),
     PREDICTED[0]: _fact(
         "correct_answer correct_label correct_response correct_output y_true y_pred y_prob y_proba "
         "y_score y_test y_hat",

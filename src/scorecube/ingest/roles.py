@@ -78,7 +78,8 @@ def decide(columns: Columns) -> Reading:
     if reading.across == "run" and "topic" in reading.at:  # numbers before topics may be no runs
         headers = [column.name for column in columns.all]
         before = headers[: headers.index(reading.at["topic"][0])]
-        if wrong := [name for name in before if name in reading.values]:
+        wrong = [name for name in before if name in reading.values]
+        if wrong and not runs_in(reading.values):
             raise columns.refusal(
                 f"topics are expected in the first column, before {listed(wrong)}"
             )
@@ -172,7 +173,9 @@ def _of_both(columns: Columns, at: Roles) -> list[Reading]:
 
 def _of_pairs(columns: Columns, at: Roles, why: str = "") -> list[Reading]:
     """Return the readings of a table where a row is of two labels: run and topic, or exchanged."""
-    labels = [one.name for one in columns.labels(at) if len(one.labels) > 1]
+    free = columns.free(at)
+    labels = [one.name for one in free if one.may_be_labels or one.may_tell]
+    labels = [name for name in labels if len(columns.named[name].labels) > 1]
     keys = names_in(at, *KEYS)
     several = [name for name in labels if not columns.is_unique([name])]
     for pair in [*combinations(several, 2), *combinations(labels, 2)]:
@@ -302,7 +305,7 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         return [Reading(MEANS, "a row for each measure", of_systems)]
     down = matrix_of(columns, of_topics)
     if telling and first.is_whole and by_file:
-        return by_file
+        return _of_topics(columns, of_topics)
     if telling:
         why = f"a row for each system of column {first.shown}, beside {listed(telling)}"
         of_runs = [down] if runs_in(down.values) else []
@@ -346,7 +349,7 @@ def _telling(columns: Sequence[Column]) -> list[Column]:
     Names of runs may have words of measures and facts among others: such headings count where they
     are a quarter of all.
     """
-    numbers = [column for column in columns if column.is_number]
+    numbers = [one for one in columns if one.is_number and not is_aggregate(one.name)]
     found = [
         column for column in numbers if column.is_like_measure or column.fact not in ("", OF_SYSTEM)
     ]

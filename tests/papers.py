@@ -81,12 +81,12 @@ ITEMS = {
 """By paper, in the order of their commands."""
 
 
-def make_study(path: Path, n_runs: int = 30, n_teams: int = 10) -> None:
+def make_study(path: Path, n_runs: int = 30, n_teams: int = 10, depth: int = 1000) -> None:
     """Write a study of simulated runs on the numbers of relevant documents of Sakai 2007."""
     study = sc.open_study(path, mode="a")
     for seed, (name, (topics, judged)) in enumerate(ntcir_clir().items(), 1):
         rankings = simulate_rankings(
-            judged, topics=topics, n_runs=n_runs, n_teams=n_teams, seed=seed
+            judged, topics=topics, n_runs=n_runs, n_teams=n_teams, depth=depth, seed=seed
         )
         cube = sc.evaluate(rankings, METRICS, list(GAINS))
         study.add(name.replace(" ", "-"), cube=cube, rankings=rankings)

@@ -98,7 +98,7 @@ REFUSED = {
     "Label,Dice_ET,Dice_WT\nx,.51,.52\ny,.63,.34\nMean,.57,.43\nMedian,.57,.43\n25quantile,.5,.4\n": "--topic-column Label --run-column file|means",
     "TeamId,TeamName,SubmissionDate,Score\n7,a,2026-01-02,.9\n9,b,2026-01-03,.8\n": "means, which have no topics: a row for each TeamId",
     "model_names,map@10\na,.5\nb,.25\n": "means, which have no topics",
-    ",y_true,y_pred\n0,1,1\n1,0,1\n": "no column of scores|y_true (prediction)|--metric y_true",
+    ",y_true,y_pred\n0,1,1\n1,0,1\n": "no column of scores|y_true (prediction)|--score-column y_true",
     "task_id,completion\n1,x\n1,y\n": "no column of scores",
     "model,sample_id,score_match\na,1,C\na,2,I\n": "score_match has 'C', 'I'",
     "task,a,b\nx,.5,.4\ny,.84251 (1),.3\n": "s.csv:3: '.84251 (1)' in column a",

@@ -235,7 +235,7 @@ def refuse_header(columns: Columns) -> None:
 
 def option_of(role: str) -> str:
     """Return the name of the option for the column of a role."""
-    return f"{role.removeprefix('topic_') if role == 'topic_group' else role}_column"
+    return f"{role.removeprefix('topic_')}_column"
 
 
 def choice(role: str, column: str | None = None) -> str:

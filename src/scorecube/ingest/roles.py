@@ -59,6 +59,7 @@ NEEDED = (
     " query, item, question), and scores; or topics down and runs across"
 )
 MANY_LETTERS = 60
+OF_ONE = "frame.assign(run='NAME')"
 KEYS = ("collection", "seed", "metric")
 """Roles whose columns tell scores of one run and topic apart."""
 
@@ -84,7 +85,7 @@ def decide(columns: Columns) -> Reading:
                 f"topics are expected in the first column, before {listed(wrong)}"
             )
     if reading.form == MEANS:
-        of_one = "; scores of one run: {'NAME': frame}" if columns.path is None else ""
+        of_one = f"; if they are of one run: {OF_ONE}" if columns.path is None else ""
         raise columns.refusal(
             f"a table of means, which have no topics: {reading.why}; export the scores of single "
             f"topics (PyTerrier: Experiment(..., perquery=True); trec_eval and ir_measures: -q)"
@@ -139,7 +140,7 @@ def scores_of(columns: Columns, at: Roles) -> list[Column]:
     facts = [f"{column.shown} ({column.fact or 'a mean'})" for column in numbers]
     advice = f"; no metric are {listed(facts)}" if facts else ""
     for column in [one for one in numbers if one.fact not in (IDENTIFIER, ROW_NUMBER)][:1]:
-        advice += f": {option('metric', column.name)} reads one"
+        advice += f": {choice('score', column.name)} reads one"
     for column in free:
         words = ", ".join(map(repr, column.labels))
         if column.is_text and column.is_like_measure and len(words) < MANY_LETTERS:
@@ -332,6 +333,8 @@ def _nothing(columns: Columns, at: Roles) -> BadInput:
     if lacking == "run" and columns.path is not None and (labels or at.get("topic")):
         of_topic = [choice("topic", column.name) for column in labels[:1] if not at.get("topic")]
         ways.append(" ".join([choice("run", FILE), *of_topic]) + ", where a file is a run")
+    if lacking == "run" and columns.path is None:
+        ways.append(f"{OF_ONE}, where a frame is of one run")
     choose = f"; choose it, such as {' or '.join(ways)}" if ways else ""
     return columns.refusal(f"no column may be the {lacking}{choose}; {NEEDED}")
 

@@ -20,7 +20,8 @@ from scorecube.ingest.cells import is_score
 from scorecube.ingest.files import PathLike
 
 DELIMITERS = "\t;,"
-LINE, ROW = "line", "row"
+LINE = "line"
+ROW = "row"
 """Names of the index of a table: lines of a text, or rows from 1 on."""
 N_LINES = 50
 """Lines from which the delimiter and the number of cells are found."""

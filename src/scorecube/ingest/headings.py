@@ -170,7 +170,8 @@ def _fact(last: str = "", first: str = "", alone: str = "") -> Words:
 
 
 OF_SYSTEM = "fact of a system"
-SETTING, IDENTIFIER = "setting", "identifier"
+SETTING = "setting"
+IDENTIFIER = "identifier"
 PREDICTED = ("prediction", "content")
 """What items hold, and systems say."""
 TIMES = (

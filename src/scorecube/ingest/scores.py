@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection.about_metrics import (
@@ -134,6 +134,10 @@ def cubes_of(
         warn(f"left out, as means and the like: {listed([*dict.fromkeys(left_out)])}")
     refuse_unknown(ranges, joined["metric"].unique(), "ranges")
     percent = frozenset[str]().union(*(part.percent for part in parts))
+
+    def of_metric(metric: str) -> NDArray[np.float64]:
+        return joined[SCORE].to_numpy()[joined["metric"] == metric]
+
     for collection, frame in joined.groupby("collection", sort=False, observed=True):
         array = _with_scores(_array(frame), str(collection), warn)
         metrics, gains, runs, topics = (array[dim].values.tolist() for dim in DIMS)
@@ -148,7 +152,7 @@ def cubes_of(
         cube = with_systems(cube, systems_of, notify=lines.append)
         if parts[0].words != names.USUAL_WORDS:
             cube.attrs[names.WORDS] = list(parts[0].words)
-        cube = ranged(cube, ranges, percent=percent, scores_of=partial(_scores_of, joined))
+        cube = ranged(cube, ranges, percent=percent, scores_of=of_metric)
         refuse_outside(cube)
         cubes[str(collection)] = with_topic_groups(cube, groups, notify=lines.append)
     for line in dict.fromkeys(lines):
@@ -157,11 +161,6 @@ def cubes_of(
     for line in filter(None, [in_percent(undeclared), without_range(undeclared)]):
         warn(line)
     return cubes
-
-
-def _scores_of(frame: pd.DataFrame, metric: str) -> Any:
-    """Return all scores of a metric."""
-    return frame[SCORE].to_numpy()[frame["metric"] == metric]
 
 
 def _joined(parts: Sequence[Part], no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:

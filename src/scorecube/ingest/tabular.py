@@ -90,11 +90,11 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
             frame["metric"] = by_file[number]
         elif "metric" in reading.at:
             frame, _, kept, *_ = only_measures(frame, metric, label, table.path)
-        percent = {headed[name].get("metric", by_file[number]) for name in signed}
+        percent = frozenset(headed[name].get("metric", by_file[number]) for name in signed)
         rest = table.frame[[column.name for column in unread]]
         said_of = [*table.notes, *notes, *kept]
-        part = Part(frame, table.path, said_of, reading.words, rest, frozenset(percent))
-        parts.append(part._replace(runs=reading.at.get("run", ())))
+        of_runs = reading.at.get("run", ())
+        parts.append(Part(frame, table.path, said_of, reading.words, rest, percent, of_runs))
     return parts
 
 
@@ -259,12 +259,8 @@ def _notes_of(
 def _note_on_group(columns: Columns, reading: Reading, column: Column) -> str:
     """Return a note on a column that may be what several topics have in common; '' for others."""
     topics = reading.at.get("topic", ())
-    if (
-        column.word not in GROUPS
-        or reading.form == MATRIX
-        or len(topics) != 1
-        or "topic_group" in reading.at
-    ):
+    is_told = reading.form == MATRIX or "topic_group" in reading.at
+    if column.word not in GROUPS or is_told or len(topics) != 1:
         return ""
     topic = columns.named[topics[0]]
     n_groups, n_topics = len(column.labels), len(topic.labels)
@@ -279,8 +275,6 @@ def _note_on_group(columns: Columns, reading: Reading, column: Column) -> str:
 
 def names_of_files(paths: Sequence[PathLike | None]) -> list[str]:
     """Return what files are called as runs: by name, else by folder, else by both."""
-    if None in paths:
-        return [""] * len(paths)
     names = [name_in(str(path), ENDINGS) for path in paths]
     folders = [Path(str(path)).absolute().parent.name for path in paths]
     both = [f"{folder}/{name}" for folder, name in zip(folders, names, strict=True)]

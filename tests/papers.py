@@ -134,27 +134,33 @@ def answers_to_questions(n_runs: int = 10, n_questions: int = 195) -> xr.Dataset
 def write_lists(folder: Path) -> None:
     """Write lists that papers score by hand, and one of answers in classes."""
     folder.mkdir()
-    three = ("s S", "a A", "b B")
-    topics = {
-        "figure-2-one": ("x y s", ("s S",)),
-        "figure-2-three": ("x y s", ("s S", "t S", "u S")),
-        "X": ("b x y", three),
-        "Y": ("x s y", three),
-        "Z": ("b s x", three),
-        "inverse": ("b a s", three),
+    three = relevant(1, 1, 1)
+    others, above = [f"x{k}" for k in range(912)], [w.split()[1] for w in relevant(0, 137, 29)]
+    of_034 = ["x", above[-1], *above[:-1], *others[:256], "s0"]
+    topics: dict[str, tuple[str, Sequence[str]]] = {
+        "figure-2-one": ("x y s0", relevant(1, 0, 0)),
+        "figure-2-three": ("x y s0", relevant(3, 0, 0)),
+        "X": ("b0 x y", three),
+        "Y": ("x s0 y", three),
+        "Z": ("b0 s0 x", three),
+        "inverse": ("b0 a0 s0", three),
+        "020": (" ".join([*others, "s0"]), relevant(10, 6, 36)),
+        "034": (" ".join(of_034), relevant(5, 288, 61)),
         "question": ("s1 s2 a x b", ("0 s1 3", "0 s2 3", "1 a 2", "2 b 1")),
     }
     for topic, (ranked, judged) in topics.items():
         name = "answers" if topic == "question" else "lists"
-        levels = {"S": "3", "A": "2", "B": "1"}
         with (folder / f"{name}.qrels").open("a", encoding="utf-8") as file:
-            for line in judged:
-                document, level = line.split()[-2:]
-                kind = line.split()[0] if name == "answers" else "0"
-                file.write(f"{topic} {kind} {document} {levels.get(level, level)}\n")
+            file.writelines(f"{topic} {line}\n" for line in judged)
         with (folder / f"{name}.run").open("a", encoding="utf-8") as file:
-            for rank, document in enumerate(ranked.split(), 1):
-                file.write(f"{topic} Q0 {document} {rank} {-rank} list\n")
+            ranks = enumerate(ranked.split(), 1)
+            file.writelines(f"{topic} Q0 {name} {rank} {-rank} list\n" for rank, name in ranks)
+
+
+def relevant(*numbers: int) -> list[str]:
+    """Return judgements of so many documents of each of the levels S, A and B."""
+    of_levels = zip("sab", (3, 2, 1), numbers, strict=True)
+    return [f"0 {name}{k} {level}" for name, level, n in of_levels for k in range(n)]
 
 
 def write_preferences(cube: xr.Dataset, path: Path) -> None:
@@ -263,12 +269,8 @@ def agrees(word: str, wanted: str) -> bool:
     number, _, tolerance = wanted.partition("~")
     if not tolerance:
         return word.strip(",()") == wanted.strip(",()")
-    return is_number(word) and abs(float(word) - float(number)) <= float(tolerance) + 1e-9
-
-
-def is_number(word: str) -> bool:
-    """Return whether a word is a number as tables have them."""
-    return re.fullmatch(r"-?\d*\.?\d+", word) is not None
+    is_number = re.fullmatch(r"-?\d*\.?\d+", word) is not None
+    return is_number and abs(float(word) - float(number)) <= float(tolerance) + 1e-9
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,3 +111,59 @@ def test_missing_scores_are_gaps() -> None:
 def test_what_is_no_cube_is_refused(scores: Any) -> None:
     with pytest.raises((BadInput, UnicodeEncodeError)):  # of pandas, where pyarrow is installed
         sc.cube_from_scores(scores)
+
+
+CODED: dict[str, dict[str, float | None]] = {
+    "good": {"1": 1.0, "2": 1.0, "3": 0.0},
+    "bad": {"1": 0.0, "2": 0.0, "3": None},
+}
+CODES = (-1, -9, -99, 999)
+
+
+def forms_of(values: dict[str, dict[str, float]], folder: Path) -> dict[str, Any]:
+    """Return scores of AP in all forms: objects, and files of each kind."""
+    frame = pd.DataFrame(values).T
+    array = xr.DataArray(frame.to_numpy(), {"run": [*values], "topic": [*frame]}, ("run", "topic"))
+    rows = [{"run": r, "topic": t, "AP": v} for r, row in values.items() for t, v in row.items()]
+    table = pd.DataFrame(rows)
+    forms: dict[str, Any] = {
+        "dictionary": {"AP": values}, "frame": {"AP": frame}, "rows": table, "array": array,
+        "records": {r: [Record(t, "AP", v) for t, v in row.items()] for r, row in values.items()},
+        "frames by run": {r: pd.DataFrame({"AP": row}) for r, row in values.items()},
+    }  # fmt: skip
+    texts = {
+        "list.json": json.dumps(rows), "nested.json": json.dumps({"AP": values}), "AP.csv": frame.T.to_csv(index_label="topic"),
+        "rows.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "rows.csv": table.to_csv(index=False),
+        "columns.json": table.to_json(), "bare.txt": "".join(f"{a} {b} 0.5\n" for a, b in frame.T.to_numpy()),
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    array.to_dataset(name="AP").to_netcdf(folder / "a.nc", engine="scipy")
+    for run, row in values.items():
+        (folder / f"{run}.eval").write_text("".join(f"map {t} {v}\n" for t, v in row.items()))
+    paths = [folder / name for name in (*texts, "a.nc")]
+    return (
+        forms | {path.name: path for path in paths} | {"trec_eval": sorted(folder.glob("*.eval"))}
+    )
+
+
+FORMS = ["dictionary", "frame", "rows", "array", "records", "frames by run", "list.json", "nested.json", "AP.csv", "rows.jsonl", "rows.csv", "columns.json", "bare.txt", "a.nc", "trec_eval", "a.parquet"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("code", CODES)
+def test_codes_are_refused_in_every_form(tmp_path: Path, form: str, code: int) -> None:
+    values = {run: {t: float(code) if v is None else v for t, v in row.items()} for run, row in CODED.items()}  # fmt: skip
+    scores = tmp_path / form
+    if form == "a.parquet":
+        pytest.importorskip("pyarrow")
+        forms_of(values, tmp_path)["rows"].to_parquet(scores)
+    else:
+        scores = forms_of(values, tmp_path)[form]
+    is_file = isinstance(scores, Path | list)
+    read: Any = sc.import_scores if is_file else sc.cube_from_scores
+    with pytest.raises(BadInput, match=rf"of {code}, outside of all others .*no_score='{code}'"):
+        read(scores)
+    if is_file:
+        cube = sc.import_scores(scores, no_score=[str(code)], notify=lambda _: None)
+        assert int(cube["score"].isnull().sum()) == 1

@@ -55,12 +55,30 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
     assert "not read: n_resolved, mean.accuracy, mean.f1, outside of the rows" in said
 
 
+def test_measures_below_metrics_are_no_runs(tmp_path: Path) -> None:
+    cases = [
+        {"metrics": {"1": {"Dice": 0.5, "HD95": 3.5}}, "prediction_file": f"{k}.nii"}
+        for k in (1, 2)
+    ]
+    path = put(tmp_path / "fold_0.json", {"mean": {"1": {"Dice": 0.5}}, "metric_per_case": cases})
+    with pytest.raises(BadInput, match="topic_column='prediction_file'"):
+        read(path)
+    found, said = read(path, run_column="file", topic_column="prediction_file")
+    assert found["metrics.1.Dice fold_0 1.nii"] == 0.5
+    assert found["metrics.1.HD95 fold_0 2.nii"] == 3.5
+    assert "not read: mean.1.Dice, outside of the rows" in said
+
+
 REFUSED = [
+    ([{"a": {"b": 1}}, {"a": {"b": 2}}], {}, r"a\.json: the table can be read in 2 ways"),
+    ({"config_general": {"model_name": "m"}, "results": {"arc": {"acc": 0.5}}}, {}, "results of lighteval, means of tasks"),
+    ({"0": {"precision": 0.5, "support": 9}, "accuracy": 0.5, "macro avg": {"precision": 0.5}, "weighted avg": {"precision": 0.5}}, {}, "means of classes"),
+    ({"m": {"q1": {"AP": 0.5}, "q2": {"AP": "good"}}}, {}, r"a\.json: score 'good' of AP for run 'm' on topic 'q2' is not"),
     ({"one": [ROW], "two": [{**ROW, "x": 1}]}, NAMES, r"one \(1\), two \(1\); begin .* topic_column='one\.NAME'"),
     ([ROW], {**NAMES, "score_column": "scores.1.value"}, "no column may be the score: score_column='scores.1.value'"),
     ([ROW], {**NAMES, "run_column": "provider.name"}, "provider.id"),
     ([ROW], {**NAMES, "score_column": "scores"}, r"a\.json: row 1: score .* is not a finite number"),
-    ([ROW, 3], NAMES, r"a\.json:2: an object is expected; found an int"),
+    ([ROW, 3], NAMES, r"a\.json: row 2: an object is expected; found an int"),
     ({"bm25": {"AP": 0.5, "P@10": 0.1}, "dense": {"AP": 0.2, "P@10": 0.3}}, {}, "systems with means"),
     ({"run1": {"AP": 0.5}, "run2": {"AP": 0.2}}, {}, "run_column='file'"),
     ({"AP": {"bm25": 0.5}, "P@10": {"bm25": 0.2}}, {}, "run_column='file'|means"),

@@ -7,6 +7,8 @@ import gzip
 import io
 import lzma
 import pickle
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import scorecube as sc
 from scorecube.errors import BadInput
 from scorecube.ingest.files import read_text
 from scorecube.ingest.kinds import kind_of_content
@@ -66,6 +69,14 @@ KINDS = [
     (tar(), "a tar archive", "tar -xf x.bin"),
     (array(), "an array of NumPy", "cube_from_scores"),
     (b"\n<!DOCTYPE html><html>", "a web page", "Raw"),
+    (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj", "a PDF", "pdftotext -layout x.bin"),
+    (b"<?xml version='1.0'?>\n<testsuites>\n", "XML", "pandas.read_xml"),
+    (b"% results\n\n@RELATION iris\n\n@attribute a numeric\n@data\n0.5\n", "a table of Weka", "loadarff"),
+    (b"% of 2026\n\\begin{tabular}{lr}\n\\toprule\nrun & AP \\\\\n", "a table of LaTeX", "sed -n"),
+    (b"topic & bm25 \\\\\n\\hline\n1 & 0.5 \\\\\n", "a table of LaTeX", "x.bin.csv"),
+    (b"| run | AP |\r\n|:----|---:|\r\n| a | 0.5 |\r\n", "a table of Markdown", "sed '2d"),
+    (b"---\nruns:\n  - name: a\n    scores: {q1: 0.5}\n", "YAML", "yaml.safe_load(sys.stdin)"),
+    (b"- run: a\r\n  topic: q1\r\n  score: 0.5\r\n", "YAML", "< x.bin > x.bin.json"),
     (b"$FL2@(#) SPSS DATA FILE", "SPSS", "pandas.read_spss"),
     (b"ARROW1\0\0" + bytes(40), "Arrow", "pandas.read_feather"),
     (TABLE.decode().encode("utf-16-be"), "UTF-16 without a mark", "iconv"),
@@ -88,11 +99,33 @@ def test_a_kind_is_named_with_a_way(
     assert way in line
 
 
+TABLES = {
+    "a.md": "| run | topic | AP |\n|---|---|---|\n| a | q1 | 0.5 |\n| a | q2 | 0.25 |\n",
+    "a.tex": "\\begin{tabular}{llr}\n\\toprule\nrun & topic & AP \\\\\n\\midrule\na & q1 & 0.5 \\\\\na & q2 & 0.25\\\\\n\\end{tabular}\n",
+    "a.yaml": "- run: a\n  topic: q1\n  AP: 0.5\n- run: a\n  topic: q2\n  AP: 0.25\n",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", TABLES)
+def test_the_command_makes_a_table_readable(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(TABLES[name])
+    with pytest.raises(BadInput) as caught:
+        sc.import_scores(path)
+    command = str(caught.value).partition(" of it: ")[2].replace("python", sys.executable)
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    (made,) = set(tmp_path.iterdir()) - {path}
+    scores = sc.import_scores(made, notify=lambda _: None)["score"]
+    assert scores.sel(metric="AP", run="a").values.tolist() == [[0.5, 0.25]]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         b"PAR1 Q0 d1 1 0.5 a\n", b"CDF,a\n1,0.5\n", b"ORC\t1\n", b"BZh1,a\n", b"x\n1\n", b"RDX,a\n", b"MATLAB,R\n1,2\n",
-        b"version,a\n1,0.5\n", "\u20ac,a\n".encode(), b"topic,a\n" + b"\xc3\xa4" * 600, b"7z,a\n", b"PK,a\n",
+        b"Title: results\nDate: today\nrun,topic,AP\na,1,0.5\n", b"%,a\n1,0.5\n", b"|a|,b\n1,0.5\n", b"q:1 Q0 d: 1 2 a\n", b"\n" * 5000 + b"a,b\n",
+        b"- 1 2\n- 3 4\n", b"version,a\n1,0.5\n", "\u20ac,a\n".encode(), b"topic,a\n" + b"\xc3\xa4" * 600, b"7z,a\n", b"PK,a\n",
     ],
 )  # fmt: skip
 def test_text_is_text(text: bytes) -> None:

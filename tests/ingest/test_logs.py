@@ -59,7 +59,7 @@ REFUSED = [
     # Name of the file, content, words of the refusal.
     ("a.json", inspect_log(status="started"), "has no samples (status started)"),
     ("a.json", inspect_log({"id": 1, "epoch": 1}), "inspect score"),
-    ("a.json", inspect_log(scored(1, "C"), scored(2, [1, 0])), "a.json:2: score '[1, 0]' of match"),
+    ("a.json", inspect_log(scored(1, "C"), scored(2, [1, 0])), "a.json: row 2: score '[1, 0]' of match"),
     ("a.json", {"one": inspect_log(), "two": inspect_log()}, "an index of logs of Inspect"),
     ("results.json", {"resolved": ["a"], "no_logs": [], "no_generation": []}, "items='FILE'"),
     ("m.json", {"resolved_ids": ["a"], "completed_ids": ["a", "b"]}, "items='FILE'"),
@@ -68,7 +68,7 @@ REFUSED = [
     ("r.json", {"results": {"arc": {"acc,none": 0.5}}, "configs": {}, "versions": {}}, "--log_samples"),
     ("evaluation.prototext", 'measure {\n key: "nDCG"\n value: "0.5"\n}\n', "evaluation-per-query"),
     ("b.jsonl", jsonl([{"model_a": "x", "model_b": "y", "winner": "tie (bothbad)", "question_id": 1}]), "battles of pairs of systems: no scores: they say which of two systems wins; against"),
-    ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json:1: preference 7"),
+    ("annotations.json", [{**PAIR, "preference": 7}], "annotations.json: row 1: preference 7"),
     ("annotations.json", [{**PAIR, "preference": 1}, {**PAIR, "generator_1": "c", "preference": 1}], "2 baselines"),
     ("j.txt", "r leaf COVERED 0.5\nr bee COVERED 0.5\n", "layout='autojudge' or layout='autojudge_topics'"),
     ("a.txt", "bm25 301 0.27\ndense 301 0.5\n", "layout='run_topic' or layout='trec_eval'"),

@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ import scorecube as sc
 from scorecube.collection import other_names as measure_names
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File
-from scorecube.ingest.readers import detect
+from scorecube.ingest.readers import detect, lines
 from scorecube.workflow.api import import_scores
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ NAMES = {
                "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "MAP-IA", "P-IA@5": "P-IA@5", "strec@20": "strec@20"},
 }  # fmt: skip
 """Layout -> measure of the tool -> its name here, which never claims another definition."""
-READERS_OF = {
-    "trec_eval": measure_names.from_trec_eval, "nev": measure_names.from_ntcireval,
-    "ir_measures": measure_names.from_ir_measures, "gdeval": measure_names.from_eval,
+READERS_OF: dict[str, Callable[[str], str]] = {
+    "trec_eval": measure_names.from_trec_eval, "nev": lines.NEV.label,
+    "ir_measures": measure_names.from_ir_measures, "gdeval": lines.GDEVAL,
 }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from scorecube.collection import other_names
 from scorecube.collection.other_metrics import read_metric
 from scorecube.collection.other_names import Row, from_ir_measures, own_name
 from scorecube.errors import BadName
+from scorecube.ingest.readers import lines
 
 K = 5
 ROWS = other_names.rows()
@@ -236,8 +237,8 @@ def test_no_name_stands_twice() -> None:
 READ_BY: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("trec_eval", "ranx", "BEIR", "MTEB", "LensKit"), other_names.from_trec_eval),
     "ir_measures": other_names.from_ir_measures,
-    "gdeval": other_names.from_eval,
-    "NTCIREVAL": other_names.from_ntcireval,
+    "gdeval": lines.GDEVAL,
+    "NTCIREVAL": lines.NEV.label,
 }
 CONTRADICTED = "Accuracy@10"
 """Of BEIR and of ir_measures, so that only readers of ir_measures know it."""

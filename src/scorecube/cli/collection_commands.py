@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
+import typer
+
 from scorecube import names
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
-from scorecube.ingest.formats import AUTO
+from scorecube.ingest.formats import AUTO, DECLARED
 from scorecube.ingest.headings import TAKEN
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.ingest.readers.general import NUMBERS
@@ -113,6 +115,9 @@ def import_(
     from scorecube.workflow import api, inputs
 
     layout, replace = values.pop("layout"), values.pop("replace")
+    if layout not in (known := [AUTO, *DECLARED]):
+        problem = f"{layout!r} is not one of {', '.join(known)}"
+        raise typer.BadParameter(problem, param_hint="--layout")
     if no_header and layout not in (AUTO, NUMBERS):
         raise BadPlan(
             f"{option('no_header', True)} is the layout {NUMBERS}, not {layout}", option="no_header"

@@ -8,8 +8,8 @@ formula, by ``tests/metrics/test_other_names.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from scorecube.errors import BadName
@@ -246,12 +246,6 @@ def from_pyterrier(measure: str) -> str:
     """Return the name here of a measure of trec_eval or ir_measures, as PyTerrier has them."""
     name = from_trec_eval(measure)
     return from_ir_measures(measure) if name == measure else name
-
-
-from_eval: Callable[[str], str] = partial(label_of, tools=(GDEVAL,))
-"""Name here of a measure of gdeval, or a measure of ndeval itself."""
-from_ntcireval: Callable[[str], str] = partial(label_of, tools=(NTCIREVAL,))
-"""Name here of a measure of NTCIREVAL, or the measure itself."""
 
 
 def why_kept(measure: str, label: str) -> str:

@@ -22,6 +22,7 @@ from scorecube.ingest.files import PathLike
 DELIMITERS = "\t;,"
 LINE = "line"
 ROW = "row"
+KEYS = "keys"
 """Names of the index of a table: lines of a text, or rows from 1 on."""
 N_LINES = 50
 """Lines from which the delimiter and the number of cells are found."""

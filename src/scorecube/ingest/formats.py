@@ -126,10 +126,14 @@ class File:
             wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
             table = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
-            if is_whole or self.text.lstrip().startswith("["):
-                table.frame.index.name = delimited.ROW
-            return table
+            index = table.frame.index.rename(delimited.LINE if self.has_lines else delimited.ROW)
+            return table._replace(frame=table.frame.set_axis(index))
         return delimited.read_delimited(self.text, self.path)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether its rows are lines; those of JSON as a whole are numbered from 1 on."""
+        return not self.is_json or (len(self.records) > 1 and self.text.lstrip()[0] == "{")
 
     @property
     def names(self) -> set[str]:

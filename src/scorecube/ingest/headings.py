@@ -108,7 +108,7 @@ BEHIND = re.compile(rf"(?P<run>.+)[-_. :/~](?P<measure>{OF_RUNS})", re.IGNORECAS
 BEFORE = re.compile(rf"(?P<measure>{OF_RUNS})[-_. :/~](?P<run>.+)", re.IGNORECASE)
 _NAMED = RUNS.union(*ROLES.values(), *LATER["topic"], ["event", "trace"])
 NAMED_BY_ID = " ".join(f"{name}id" for name in _NAMED)
-WITH_CUTOFF = re.compile(r"[A-Za-z][\w -]*@\d+")
+WITH_CUTOFF = re.compile(r"[A-Za-z][\w -]*@\d+|(.+\.)?(metric|score)s?\..+")
 QUANTILE = re.compile(r"[a-z][-_ ][qp]\d{2,3}$")
 TAKEN = "runs: "
 """Beginning of a line about what columns were taken for."""

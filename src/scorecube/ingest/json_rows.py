@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from sys import intern
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadInput, kind_of, option
 
@@ -24,15 +25,9 @@ KEY = "key"
 """Column of the ids of objects that are rows by id."""
 DEEPEST = 4
 """Levels of objects in which rows are looked for, and of names of columns."""
+Rows = list[dict[str, Any]]
 Record = tuple[int, dict[str, Any]]
 """An object, and its line or number."""
-
-
-class Place(NamedTuple):
-    """A list of objects, or objects by id, in an object: its name with dots, and the rows."""
-
-    name: str
-    rows: list[dict[str, Any]]
 
 
 def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
@@ -47,22 +42,22 @@ def parse_json(text: str, path: PathLike | None) -> list[tuple[int, Any]]:
         return list(enumerate(whole, 1)) if isinstance(whole, list) else [(1, whole)]
     flat = _flat_objects([line for _, line in lines])
     if flat:
-        return [(number, row) for (number, _), row in zip(lines, flat, strict=True)]
+        return list(zip(map(itemgetter(0), lines), flat, strict=True))
     return [(number, _loaded(line, number, path)) for number, line in lines]
 
 
-def _flat_objects(lines: Sequence[str]) -> list[dict[str, Any]]:
+def _flat_objects(lines: Sequence[str]) -> Rows:
     """Return objects of a line each, read at once; none where each line needs a look.
 
     Braces at the ends of lines, and nowhere else, tell that each line is an object; as many colons
     as names that none comes twice.
     """
     text = ",\n".join(lines)
-    ends = text.count("},\n{") + 1
-    if not ends == len(lines) == text.count("{") == text.count("}"):
+    counts = {text.count("},\n{") + 1, text.count("{"), text.count("}")}
+    if counts != {len(lines)}:
         return []
     with suppress(ValueError, RecursionError):
-        rows: list[dict[str, Any]] = json.loads(f"[{text}]")
+        rows: Rows = json.loads(f"[{text}]")
         if text.count(":") == sum(map(len, rows)):
             return rows
     return []
@@ -98,13 +93,15 @@ def objects_of(text: str, path: PathLike | None) -> list[Record]:
     records = parse_json(text, path)
     if len(records) == 1 and (rows := _rows_of_pandas(records[0][1])):
         return list(enumerate(rows, 1))
-    for line, row in records:
+    for number, row in records:
         if not isinstance(row, dict):
-            raise BadInput(f"an object is expected; found {kind_of(row)}", path, line)
+            place = f"row {number}: " if text.lstrip()[0] == "[" else ""
+            line = None if place else number
+            raise BadInput(f"{place}an object is expected; found {kind_of(row)}", path, line)
     return records
 
 
-def _rows_of_pandas(whole: object) -> list[dict[str, Any]]:
+def _rows_of_pandas(whole: object) -> Rows:
     """Return the rows of a frame as `DataFrame.to_json` writes it; none of another object."""
     if not isinstance(whole, dict):
         return []
@@ -147,7 +144,7 @@ def at(value: object, name: str) -> Any:
     return None
 
 
-def objects_in(value: object) -> list[dict[str, Any]]:
+def objects_in(value: object) -> Rows:
     """Return the objects of a list; none of another value."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -175,16 +172,16 @@ def table_of_records(
     outside: dict[str, Any] = {}
     prefix = ""
     first = records[0][1]
-    places = [] if not is_whole or _has_all(first, wanted) else _places_of(first, wanted)
+    places = {} if not is_whole or _has_all(first, wanted) else _places_of(first, wanted)
     if places:
         place = _chosen_place(places, wanted, path)
-        prefix = f"{place.name}." if place.name else ""
+        prefix = f"{place}." if place else ""
         outside = {
             name: value
             for name, value in _fields(first)
             if not isinstance(value, list | dict) and prefix and not name.startswith(prefix)
         }
-        records = list(enumerate(place.rows, 1))
+        records = list(enumerate(places[place], 1))
     rows = [row for _, row in records]
     frame = pd.DataFrame(rows, dtype=object)
     if any(dict in set(map(type, frame[name])) for name in frame):
@@ -229,8 +226,8 @@ def _fields(row: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterato
             yield f"{before}{name}", value
 
 
-def _places_of(whole: Mapping[str, Any], wanted: Collection[str]) -> list[Place]:
-    """Return where rows may be in an object, nearest to its top: the whole is the place ''.
+def _places_of(whole: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Rows]:
+    """Return rows in an object by the place nearest to its top; the whole is the place ''.
 
     wanted: Names of columns, which may begin with a place.
     """
@@ -240,22 +237,27 @@ def _places_of(whole: Mapping[str, Any], wanted: Collection[str]) -> list[Place]
         for name, value in level.items():
             if isinstance(value, dict):
                 inner |= {f"{name}.{key}".lstrip("."): part for key, part in value.items()}
-        named = [name for name in inner if any(one.startswith(f"{name}.") for one in wanted)]
-        rows_of = {} if named and "" in level else {name: _rows_in(level[name]) for name in level}
-        places = [Place(name, rows) for name, rows in rows_of.items() if rows]
+        is_named = "" in level and any(_counts(inner, wanted).values())
+        rows_of = {} if is_named else {name: _rows_in(value) for name, value in level.items()}
+        places = {name: rows for name, rows in rows_of.items() if rows}
         if places:
             return places
         level = inner
-    return []
+    return {}
 
 
-def _rows_in(value: object) -> list[dict[str, Any]]:
+def _counts(places: Iterable[str], wanted: Collection[str]) -> dict[str, int]:
+    """Return how many names of columns begin with a place."""
+    return {place: sum(name.startswith(f"{place}.") for name in wanted) for place in places}
+
+
+def _rows_in(value: object) -> Rows:
     """Return the rows in a list of objects, or in objects, or lists of them, by id; else none."""
     if isinstance(value, list):
         return objects_in(value) if all(isinstance(one, dict) for one in value) else []
     if not isinstance(value, dict) or len(value) < 2:
         return []
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for key, part in value.items():
         several = part if isinstance(part, list) else [part]
         if not all(isinstance(row, dict) and row for row in several):
@@ -264,17 +266,18 @@ def _rows_in(value: object) -> list[dict[str, Any]]:
     return rows if all(row.keys() == rows[0].keys() for row in rows) else []
 
 
-def _chosen_place(places: Sequence[Place], wanted: Collection[str], path: PathLike | None) -> Place:
+def _chosen_place(
+    places: Mapping[str, Rows], wanted: Collection[str], path: PathLike | None
+) -> str:
     """Return the place that names of columns begin with, or else whose rows have most of them."""
-    named = [place for place in places if any(name.startswith(f"{place.name}.") for name in wanted)]
-    candidates = named or list(places)
-    counts = [sum(at(place.rows[0], name) is not None for name in wanted) for place in candidates]
-    fitting = [
-        place for place, count in zip(candidates, counts, strict=True) if count == max(counts)
-    ]
+    counts = _counts(places, wanted)
+    if not any(counts.values()):
+        for place, rows in places.items():
+            counts[place] = sum(at(rows[0], name) is not None for name in wanted)
+    fitting = [place for place, count in counts.items() if count == max(counts.values())]
     if len(fitting) == 1:
         return fitting[0]
-    shown = ", ".join(f"{place.name} ({len(place.rows)})" for place in fitting[:8])
+    shown = ", ".join(f"{place} ({len(places[place])})" for place in fitting[:8])
     text = f"several lists may hold the rows: {shown}"
-    example = option("topic_column", f"{fitting[0].name}.NAME")
+    example = option("topic_column", f"{fitting[0]}.NAME")
     raise BadInput(f"{text}; begin a name of a column with one: {example}", path)

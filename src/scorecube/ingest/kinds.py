@@ -36,6 +36,16 @@ NO_MARK = Kind(
     "text in UTF-16 without a mark",
     "convert it: iconv -f UTF-16LE -t UTF-8 FILE > FILE.txt (or UTF-16BE)",
 )
+LATEX = Kind(
+    "a table of LaTeX",
+    r"make CSV of it: sed -n '/&/{s/ *\\\\.*//; s/ *& */,/g; p}' FILE > FILE.csv",
+)
+MARKDOWN = Kind(
+    "a table of Markdown", "make CSV of it: sed '2d; s/ *| */,/g; s/^,//; s/,$//' FILE > FILE.csv"
+)
+# A line of YAML: a name, and perhaps a value.
+NAMED = rb"[\w. '\"-]+:( .*|\r)?\n"
+WITH_PYTHON = "python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'"
 LINK_RAW = "download the file itself, such as by its link Raw"
 MAGIC: Mapping[bytes, Kind] = {
     rb"PAR1[^\t\n\r -~]": Kind("Parquet", "name it FILE.parquet"),
@@ -62,6 +72,17 @@ MAGIC: Mapping[bytes, Kind] = {
         "a pickle of Python", "it can run code, so it is not opened; write its table as CSV"
     ),
     rb"\s*<(!doctype )?html": Kind("a web page", LINK_RAW),
+    rb"\s*<\?xml": Kind("XML", FRAME.format("xml")),
+    rb"%PDF-\d": Kind("a PDF", "export the numbers where it was made; or pdftotext -layout FILE"),
+    rb"(%[^\n]*\n|\s)*@relation\s": Kind(
+        "a table of Weka", "write it as CSV: pandas.DataFrame(scipy.io.arff.loadarff(...)[0])"
+    ),
+    rb"(%[^\n]*\n|=+\n|\s)*\\(documentclass|usepackage|begin|toprule|hline)\b": LATEX,
+    rb"[^\n&]+&[^\n]*\\\\\s*\n": LATEX,
+    rb"\s*\|.*\|\s*\n\|?[ :|-]*-[ :|-]*\s*\n": MARKDOWN,
+    rb"(---\s*\n)?(- )?%b((?>[ \t].*\n|(- )?%b|(- .*|#.*|\r)?\n))++.*\Z" % (NAMED, NAMED): Kind(
+        "YAML", f"make JSON of it: {WITH_PYTHON} < FILE > FILE.json"
+    ),
 }
 """Pattern of the first bytes of a file -> what it is."""
 MEMBERS = {
@@ -72,6 +93,8 @@ MEMBERS = {
     "content.xml": WORKBOOK,
 }
 """Member of a zip archive -> what it is."""
+START = 1000
+"""Bytes by which a kind is told."""
 TAR = b"ustar"
 AT_TAR = 257
 """Place of the word in an archive of tar."""
@@ -79,7 +102,7 @@ AT_TAR = 257
 
 def kind_of_content(content: bytes) -> Kind | None:
     """Return what a file is that is no text; None for text."""
-    start = content[:64]
+    start = content[:START]
     if start.startswith(b"PK\3\4"):
         return _kind_of_archive(content)
     for magic, kind in MAGIC.items():
@@ -87,8 +110,8 @@ def kind_of_content(content: bytes) -> Kind | None:
             return kind
     if content[AT_TAR : AT_TAR + len(TAR)] == TAR:
         return Kind("a tar archive", "unpack it: tar -xf FILE")
-    if b"\0" in content[:1000]:
-        return _kind_of_zeros(content[:1000])
+    if b"\0" in start:
+        return _kind_of_zeros(start)
     return None
 
 
@@ -121,7 +144,7 @@ def way_of(kind: Kind, path: PathLike) -> str:
 def refuse_other_kinds(content: bytes, path: PathLike) -> None:
     """Refuse content that is no text, with what it is and what to do (BadInput)."""
     if (kind := kind_of_content(content)) is not None:
-        raise BadInput(f"{kind.what}, not text; {way_of(kind, path)}", path)
+        raise BadInput(f"{kind.what}, no table of cells; {way_of(kind, path)}", path)
 
 
 def readable_kind(path: PathLike) -> str:

@@ -15,7 +15,7 @@ from scorecube.collection.about_metrics import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
-from scorecube.ingest.delimited import Table
+from scorecube.ingest.delimited import KEYS, Table
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word
@@ -26,7 +26,6 @@ from scorecube.ingest.scores import (
     Notify,
     Part,
     cubes_of,
-    matrix_scores,
     only_cube,
     only_measures,
 )
@@ -34,7 +33,8 @@ from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
 LEVELS = ("level 0", "level 1", "level 2")
-"""Columns of labels of nested scores."""
+CELL = "cell of a frame"
+"""Columns of nested scores: of labels, and of scores, called as no run and no topic is."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
@@ -92,8 +92,15 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
         (part,) = read_tables([table], metric=metric)
         return part
     upright = {_label(name): _upright(frame) for name, frame in frames.items()}
-    parts = [matrix_scores(name, frame, *LEVELS[1:]) for name, frame in upright.items()]
-    rows = pd.concat(parts, ignore_index=True).rename(columns={"metric": LEVELS[0]})
+    rows = pd.concat(
+        [
+            frame.melt(var_name=LEVELS[2], value_name=CELL, ignore_index=False)
+            .reset_index(names=LEVELS[1])
+            .assign(**{LEVELS[0]: name})
+            for name, frame in upright.items()
+        ]
+    ).rename(columns={CELL: SCORE})
+    rows.index.name = KEYS
     for level, side in ((LEVELS[2], "columns"), (LEVELS[1], "index")):
         if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):
             found = _by_role(rows, level)
@@ -135,7 +142,8 @@ def scores_of_nested(
                 columns[level] += [label] * len(values)
             columns[LEVELS[2]] += values
             columns[SCORE] += values.values()
-    rows = pd.DataFrame(columns, range(1, len(columns[SCORE]) + 1), dtype=object)
+    rows = pd.DataFrame(columns, dtype=object)
+    rows.index.name = KEYS
     holding = []
     for level in LEVELS:
         named = {label: _label(label) for label in rows[level].unique()}

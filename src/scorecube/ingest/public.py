@@ -47,18 +47,17 @@ def public_collections() -> dict[str, PublicCollection]:
     collections = {}
     for name, entry in content["collections"].items():
         source = content["sources"][entry["source"]]
-        licence = source["licence"]
-        terms = content["licences"][licence]
+        terms = content["licences"][source["licence"]]
         facts = {
             "source": f"{entry['source']} @ {source['commit']}",
-            "licence": f"{licence} ({terms['address']}). {terms['asks']}",
+            "licence": f"{source['licence']} ({terms['address']}). {terms['asks']}",
             "cite": source["cite"],
         }
         collections[name] = PublicCollection(
             entry["title"],
             entry["source"],
             source["commit"],
-            licence,
+            source["licence"],
             entry["runs"],
             entry["topics"],
             entry["files"],
@@ -107,8 +106,8 @@ def fetch_files(name: str) -> list[Path]:
     if name not in collections:
         raise BadName(f"no public collection {name!r}; known: {', '.join(collections)}")
     known = collections[name]
-    base = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["base"]
-    address = os.environ.get(ADDRESS_VARIABLE) or base
+    registry = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))
+    address = os.environ.get(ADDRESS_VARIABLE) or registry["base"]
     version = f"{known.repository}/{known.commit}"
     store = pooch.create(
         path=Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("scorecube")) / version,

@@ -29,6 +29,7 @@ from scorecube.errors import BadInput, either, option
 from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.columns import FILE, Column, choice
+from scorecube.ingest.delimited import KEYS as OF_KEYS
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import IDENTIFIER, TAKEN, aggregates
 from scorecube.ingest.tables import in_one_line, labels_of, plain_cells, problem_at
@@ -59,18 +60,6 @@ class Part(NamedTuple):
     """Metrics in whose cells a per cent sign was read."""
     runs: tuple[str, ...] = ()
     """Columns of runs."""
-
-
-def matrix_scores(metric: str, table: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
-    """Return the scores in a table whose rows are runs or topics, and whose columns the others."""
-    return pd.DataFrame(
-        {
-            "metric": metric,
-            down: np.tile(table.index.to_numpy(object), len(table.columns)),
-            across: np.repeat(table.columns.to_numpy(object), len(table)),
-            SCORE: table.to_numpy().T.ravel(),
-        }
-    )
 
 
 def only_measures(
@@ -245,8 +234,9 @@ def _tidied(part: Part, no_score: Sequence[str], left_out: list[str]) -> pd.Data
     wrong = numbers.wrong
     if len(wrong):
         cell = str(frame[SCORE].iloc[wrong[0]]).strip()
-        metric = columns["metric"][wrong[0]]
-        text = f"score {cell!r} of {metric} is not a finite number from -1e12 to 1e12"
+        metric, run, topic = (columns[role][wrong[0]] for role in KEYS[:3])
+        at = f" for run {run!r} on topic {topic!r}" if frame.index.name == OF_KEYS else ""
+        text = f"score {cell!r} of {metric}{at} is not a finite number from -1e12 to 1e12"
         raise problem_at(text, frame.index, int(wrong[0]), part.path)
     tidy = pd.DataFrame(columns, frame.index)
     for role in (names.TOPIC, names.RUN):

@@ -14,7 +14,7 @@ import pandas as pd
 
 from scorecube.errors import BadInput, kind_of
 from scorecube.files import label_of_spreadsheet
-from scorecube.ingest.delimited import LINE, ROW, read_delimited, refuse_repeated
+from scorecube.ingest.delimited import KEYS, LINE, ROW, read_delimited, refuse_repeated
 from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.headings import SCORES, header_word
 from scorecube.names import SCORE
@@ -36,6 +36,8 @@ def table_of_frame(frame: pd.DataFrame, lines: Sequence[int] = ()) -> pd.DataFra
 
 def problem_at(text: str, index: pd.Index[Any], row: int, path: PathLike | None) -> BadInput:
     """Return the error about a row of a table, or of scores, by its line if it has one."""
+    if index.name == KEYS:  # run, topic and metric are told
+        return BadInput(text, path, option=None if path else "scores")
     line = int(index[row])
     if path is None or index.name == ROW:
         return BadInput(f"row {line}: {text}", path, option=None if path else "scores")

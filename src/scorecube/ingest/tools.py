@@ -11,7 +11,7 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest.columns import no_table
-from scorecube.ingest.delimited import Table
+from scorecube.ingest.delimited import LINE, ROW, Table
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.headings import OF_SYSTEM, fact
@@ -87,16 +87,15 @@ def _part_of(found: Format, file: File, read: Any) -> Part | None:
     """Return what a reader returned as scores; None for none, where its notes say why."""
     if isinstance(read, Part):
         return read._replace(notes=[*read.notes, *file.notes])
-    rows = read if isinstance(read, pd.DataFrame) else list(read)
-    if not len(rows) and file.notes:
-        return None
-    frame = rows if isinstance(rows, pd.DataFrame) else frame_of_rows(rows, file.path)
+    frame = read if isinstance(read, pd.DataFrame) else frame_of_rows(read)
+    if not len(frame):
+        if file.notes:
+            return None
+        raise BadInput("no samples", file.path)
     if lacking := [role for role in ("run", "topic", SCORE) if role not in frame]:
         raise BadInput(f"the layout {found.name} returns no column {lacking[0]!r}", file.path)
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))
-    if isinstance(read, pd.DataFrame):
-        return Part(frame, file.path, file.notes)
-    frame = _without_facts(frame, file)
+    frame = _without_facts(frame, file).rename_axis(LINE if file.has_lines else ROW)
     return only_measures(frame, file.asked.metric, str, file.path)._replace(notes=file.notes)
 
 
@@ -113,10 +112,8 @@ def _without_facts(frame: pd.DataFrame, file: File) -> pd.DataFrame:
     return frame[~frame["metric"].isin(unread)]
 
 
-def frame_of_rows(rows: Iterable[Row], path: PathLike) -> pd.DataFrame:
+def frame_of_rows(rows: Iterable[Row]) -> pd.DataFrame:
     """Return rows as a frame, whose index is the line; columns without a label are left out."""
     frame = pd.DataFrame(list(rows), columns=pd.Index(Row._fields), dtype=object)
-    if not len(frame):
-        raise BadInput("no samples", path)
     empty = [name for name in ("collection", "seed") if (frame[name] == "").all()]
     return frame.drop(columns=empty).set_index("line")

@@ -23,32 +23,18 @@ SECOND = re.compile(r"^[ \t]*\S+[ \t]+(\S+)", re.MULTILINE)
 THIRD = re.compile(r"^[ \t]*\S+[ \t]+\S+[ \t]+(\S+)", re.MULTILINE)
 
 
-def _is_of_lines(file: File) -> bool:
+def _has_topics(file: File, column: re.Pattern[str]) -> bool:
+    """Return whether lines are scores, and a column has ``all``, or numbers, or neither has."""
     from scorecube.ingest.cells import is_score
 
-    if file.kind or file.is_json:
-        return False
     rows = [LINE.fullmatch(line.strip()) for line in file.lines[:2]]
-    return all(row and is_score(row[1]) for row in rows)
-
-
-def _may_be_topics(file: File, column: re.Pattern[str]) -> bool:
-    """Return whether a column may name topics: it has ``all``, or only numbers, or neither has."""
+    if file.kind or file.is_json or not all(row and is_score(row[1]) for row in rows):
+        return False
     marks = {SECOND: 0, THIRD: 0}
     for one in marks:
         labels = set(one.findall(file.text))
         marks[one] = 2 if ALL in labels else int(all(map(str.isdecimal, labels)))
     return marks[column] == max(marks.values())
-
-
-def is_autojudge(file: File) -> bool:
-    """Return whether a file has run, measure, topic and value."""
-    return file.names >= {*FIELDS} or (_is_of_lines(file) and _may_be_topics(file, THIRD))
-
-
-def is_by_topic(file: File) -> bool:
-    """Return whether a file has run, topic, measure and value."""
-    return _is_of_lines(file) and _may_be_topics(file, SECOND)
 
 
 def _is_judged(file: File) -> bool:
@@ -72,7 +58,7 @@ summary(
 @reader(
     "autojudge",
     "results of autojudge-evaluate, JSON lines, or lines of run, measure, topic, value",
-    is_autojudge,
+    lambda file: file.names >= {*FIELDS} or _has_topics(file, THIRD),
 )
 def read_autojudge(file: File) -> Iterator[Row]:
     """Yield scores by run_id and topic_id, without all; the file names judge and collection."""
@@ -82,7 +68,11 @@ def read_autojudge(file: File) -> Iterator[Row]:
             yield Row(line, run, topic, value, measure, _judge(file))
 
 
-@reader("autojudge_topics", "lines of run, topic, measure, value, a file a judge", is_by_topic)
+@reader(
+    "autojudge_topics",
+    "lines of run, topic, measure, value, a file a judge",
+    lambda file: _has_topics(file, SECOND),
+)
 def read_by_topic(file: File) -> Iterator[Row]:
     """Yield scores by run and topic, as in TIRA; the file names judge and collection."""
     for line, run, topic, measure, value in _fields(file):

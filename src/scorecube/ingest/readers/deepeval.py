@@ -25,11 +25,11 @@ def _cases(file: File) -> list[Mapping[str, Any]]:
     return list(chain.from_iterable(objects_in(at(file.first, place)) for place in PLACES))
 
 
-def _is_deepeval(file: File) -> bool:
-    return any("metricsData" in case for case in _cases(file)[:1])
-
-
-@reader("deepeval", "test run of deepeval (JSON)", _is_deepeval)
+@reader(
+    "deepeval",
+    "test run of deepeval (JSON)",
+    lambda file: any("metricsData" in case for case in _cases(file)[:1]),
+)
 def read_deepeval(file: File) -> Iterator[Row]:
     """Yield scores of test cases by name; the file is the run."""
     run = name_in(file.path, r"\.json$")

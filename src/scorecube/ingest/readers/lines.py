@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorecube.collection import other_names as measures
@@ -92,9 +93,12 @@ IR_MEASURES = Lines(
 )
 NEV = Lines(
     r"(?P<topic>\S+)\s+(?P<metric>\S+)=\s+(?P<score>\S+)",
-    measures.from_ntcireval,
+    partial(measures.label_of, tools=(measures.NTCIREVAL,)),
     comment=r"((\S+\s+)?#.*)?",
 )
+
+
+GDEVAL = partial(measures.label_of, tools=(measures.GDEVAL,))
 
 
 def _is_ir_measures(file: File) -> bool:
@@ -165,10 +169,10 @@ def read_gdeval(file: File) -> Part:
 
     if file.table.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
-    table = file.table[file.table["topic"] != MEAN].rename(columns=measures.from_eval)
+    table = file.table[file.table["topic"] != MEAN].rename(columns=GDEVAL)
     if not len(table):
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
     metric = file.asked.metric
-    asked = None if metric is None else measures.from_eval(metric)
+    asked = None if metric is None else GDEVAL(metric)
     (part,) = read_tables([Table(table, path=file.path)], metric=asked, layout=LONG)
     return Part(part.frame, file.path)

@@ -25,7 +25,12 @@ summary(
 summary(
     "results of lighteval, means of tasks",
     "import its details (Parquet), which --save-details writes, with names of columns",
-    lambda file: {"config_general", "results", "config_tasks"} <= file.names,
+    lambda file: {"config_general", "results"} <= file.names,
+)
+summary(
+    "a classification report of scikit-learn, means of classes",
+    "write a row for each item: model, item, and 1 where its prediction is right",
+    lambda file: {"macro avg", "weighted avg"} <= file.names,
 )
 summary(
     "measures of one system",

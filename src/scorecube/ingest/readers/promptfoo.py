@@ -27,8 +27,7 @@ def _results(file: File) -> list[tuple[int, Mapping[str, Any]]]:
 
 
 def _is_promptfoo(file: File) -> bool:
-    results = _results(file)[:1]
-    return any("provider" in one and len(FACTS & {*one}) > 1 for _, one in results)
+    return any("provider" in one and len(FACTS & {*one}) > 1 for _, one in _results(file)[:1])
 
 
 @reader("promptfoo", "results of promptfoo, in JSON or JSON lines", _is_promptfoo)

@@ -1,4 +1,4 @@
-"""Reports of SWE-bench: lists of the instances that a run has resolved, and of others.
+"""Reports of SWE-bench: lists of the instances that a run has resolved, and of others, or one each.
 
 swebench/harness/reporting.py of SWE-bench/SWE-bench, schema version 2, read 2026-11-29; the lists
 of results.json as in SWE-bench/experiments.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scorecube.errors import BadInput, option
 from scorecube.ingest.files import name_in
-from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.formats import File, Row, reader, summary
 
 RESOLVED = ("resolved_ids", "resolved")
 OTHERS = (
@@ -73,3 +73,36 @@ def _ids(file: File, *names: str) -> Iterator[str]:
         if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             raise BadInput(f"{name} is no list of ids", file.path)
         yield from ids
+
+
+LOG, REPORT = "run_instance.log", "report.json"
+BESIDE = (LOG, "patch.diff", "eval.sh", "test_output.txt")
+
+
+def _instances(file: File) -> dict[str, object]:
+    """Return what is resolved of a report by instance, or of the log of one without a report."""
+    path = Path(file.path)
+    if path.name == LOG and not (path.parent / REPORT).exists():
+        return {path.parent.name: False}
+    found = {name: one.get("resolved") for name, one in file.nested.items()}
+    return {} if None in found.values() else found
+
+
+summary(
+    "files of SWE-bench about an instance",
+    f"import {REPORT} beside them",
+    lambda file: Path(file.path).name in BESIDE and not _instances(file),
+    "no scores",
+)
+
+
+@reader(
+    "swebench_instances",
+    "report.json of SWE-bench in RUN/MODEL/INSTANCE",
+    lambda file: bool(_instances(file)),
+)
+def read_instances(file: File) -> Iterator[Row]:
+    """Yield 1 for a resolved instance, 0 for another, or one without a report; MODEL is the run."""
+    run = Path(file.path).absolute().parents[1].name
+    for instance, is_resolved in _instances(file).items():
+        yield Row(1, run, instance, is_resolved, "resolved")

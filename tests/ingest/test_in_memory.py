@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +21,6 @@ RUNS = {
     "bad": {"1": {"b": 3.0, "a": 2.0, "c": 1.0}, "2": {"a": 2.0, "b": 1.0}},
 }
 VALUES = {"good": {"1": 1.0, "2": 1.0}, "bad": {"1": 7 / 12, "2": 0.5}}
-FRAME = pd.DataFrame(VALUES).T
-NAMED = FRAME.rename_axis(index="run", columns="topic")
-ARRAY = xr.DataArray(FRAME.to_numpy(), {"run": [*VALUES], "topic": ["1", "2"]}, ("run", "topic"))
 
 
 class Record(NamedTuple):
@@ -33,26 +29,41 @@ class Record(NamedTuple):
     value: float
 
 
-SHAPES: dict[str, Any] = {
-    "metric first": {"AP": VALUES},
-    "with a name of its own": {"AP": VALUES, "own": VALUES},
-    "metric second": {run: {"AP": row} for run, row in VALUES.items()},
-    "metric last": {run: {t: {"map": v} for t, v in row.items()} for run, row in VALUES.items()},
-    "records": {r: [Record(t, "AP", v) for t, v in row.items()] for r, row in VALUES.items()},
-    "triples": {r: [(int(t), "AP", v) for t, v in row.items()] for r, row in VALUES.items()},
-    "data frame": {"AP": FRAME},
-    "named axes": {"AP": NAMED},
-    "exchanged": {"AP": NAMED.T},
-    "exchanged, runs named": {"AP": FRAME.rename_axis(index="System").T},
-    "exchanged, topics named": {"AP": FRAME.rename_axis(columns="QID").T},
-    "rows as of PyTerrier": NAMED.melt(value_name="map", ignore_index=False)
-    .rename_axis("name")
-    .reset_index(),
-    "array": ARRAY.expand_dims(metric=["AP"]).transpose("topic", "metric", "run"),
-    "dataset of metrics": ARRAY.to_dataset(name="AP"),
-    "dataset": ARRAY.expand_dims(metric=["AP"]).to_dataset(name="score"),
-    "array of other dims": ARRAY.rename(run="model", topic="item").rename("AP"),
-}
+FRAME = pd.DataFrame(VALUES).T
+
+
+def shapes(values: dict[str, dict[str, float]]) -> dict[str, Any]:
+    """Return scores of AP in all forms."""
+    frame = pd.DataFrame(values).T
+    named = frame.rename_axis(index="run", columns="topic")
+    array = xr.DataArray(
+        frame.to_numpy(), {"run": [*values], "topic": ["1", "2"]}, ("run", "topic")
+    )
+    rows = named.melt(value_name="map", ignore_index=False).rename_axis("name").reset_index()
+    return {
+        "metric first": {"AP": values},
+        "with a name of its own": {"AP": values, "own": VALUES},
+        "metric second": {run: {"AP": row} for run, row in values.items()},
+        "metric last": {
+            run: {t: {"map": v} for t, v in row.items()} for run, row in values.items()
+        },
+        "records": {r: [Record(t, "AP", v) for t, v in row.items()] for r, row in values.items()},
+        "triples": {r: [(int(t), "AP", v) for t, v in row.items()] for r, row in values.items()},
+        "data frame": {"AP": frame},
+        "named axes": {"AP": named},
+        "exchanged": {"AP": named.T},
+        "exchanged, runs named": {"AP": frame.rename_axis(index="System").T},
+        "exchanged, topics named": {"AP": frame.rename_axis(columns="QID").T},
+        "frames by run": {run: pd.DataFrame({"AP": row}) for run, row in values.items()},
+        "rows as of PyTerrier": rows,
+        "array": array.expand_dims(metric=["AP"]).transpose("topic", "metric", "run"),
+        "dataset of metrics": array.to_dataset(name="AP"),
+        "dataset": array.expand_dims(metric=["AP"]).to_dataset(name="score"),
+        "array of other dims": array.rename(run="model", topic="item").rename("AP"),
+    }
+
+
+SHAPES = shapes(VALUES)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -113,57 +124,22 @@ def test_what_is_no_cube_is_refused(scores: Any) -> None:
         sc.cube_from_scores(scores)
 
 
-CODED: dict[str, dict[str, float | None]] = {
-    "good": {"1": 1.0, "2": 1.0, "3": 0.0},
-    "bad": {"1": 0.0, "2": 0.0, "3": None},
-}
-CODES = (-1, -9, -99, 999)
-
-
-def forms_of(values: dict[str, dict[str, float]], folder: Path) -> dict[str, Any]:
-    """Return scores of AP in all forms: objects, and files of each kind."""
-    frame = pd.DataFrame(values).T
-    array = xr.DataArray(frame.to_numpy(), {"run": [*values], "topic": [*frame]}, ("run", "topic"))
-    rows = [{"run": r, "topic": t, "AP": v} for r, row in values.items() for t, v in row.items()]
-    table = pd.DataFrame(rows)
-    forms: dict[str, Any] = {
-        "dictionary": {"AP": values}, "frame": {"AP": frame}, "rows": table, "array": array,
-        "records": {r: [Record(t, "AP", v) for t, v in row.items()] for r, row in values.items()},
-        "frames by run": {r: pd.DataFrame({"AP": row}) for r, row in values.items()},
-    }  # fmt: skip
-    texts = {
-        "list.json": json.dumps(rows), "nested.json": json.dumps({"AP": values}), "AP.csv": frame.T.to_csv(index_label="topic"),
-        "rows.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "rows.csv": table.to_csv(index=False),
-        "columns.json": table.to_json(), "bare.txt": "".join(f"{a} {b} 0.5\n" for a, b in frame.T.to_numpy()),
-    }  # fmt: skip
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    array.to_dataset(name="AP").to_netcdf(folder / "a.nc", engine="scipy")
-    for run, row in values.items():
-        (folder / f"{run}.eval").write_text("".join(f"map {t} {v}\n" for t, v in row.items()))
-    paths = [folder / name for name in (*texts, "a.nc")]
-    return (
-        forms | {path.name: path for path in paths} | {"trec_eval": sorted(folder.glob("*.eval"))}
-    )
-
-
-FORMS = ["dictionary", "frame", "rows", "array", "records", "frames by run", "list.json", "nested.json", "AP.csv", "rows.jsonl", "rows.csv", "columns.json", "bare.txt", "a.nc", "trec_eval", "a.parquet"]  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("code", CODES)
-def test_codes_are_refused_in_every_form(tmp_path: Path, form: str, code: int) -> None:
-    values = {run: {t: float(code) if v is None else v for t, v in row.items()} for run, row in CODED.items()}  # fmt: skip
-    scores = tmp_path / form
-    if form == "a.parquet":
+@pytest.mark.parametrize("code", [-1, -9, -99, 999])
+@pytest.mark.parametrize("shape", [*SHAPES, "columns.json", "bare.txt", "a.nc", "a.parquet"])
+def test_codes_are_refused_in_every_form(tmp_path: Path, shape: str, code: int) -> None:
+    """Files of tables and lines are those of `test_forms`."""
+    forms = shapes({"good": {"1": 1.0, "2": 0.0}, "bad": {"1": 0.0, "2": code}})
+    path = tmp_path / shape
+    if shape == "a.parquet":
         pytest.importorskip("pyarrow")
-        forms_of(values, tmp_path)["rows"].to_parquet(scores)
-    else:
-        scores = forms_of(values, tmp_path)[form]
-    is_file = isinstance(scores, Path | list)
-    read: Any = sc.import_scores if is_file else sc.cube_from_scores
+        forms["rows as of PyTerrier"].to_parquet(path)
+    elif shape == "a.nc":
+        forms["dataset of metrics"].to_netcdf(path, engine="scipy")
+    elif path.suffix:
+        table = forms["rows as of PyTerrier"].to_json()
+        path.write_text(table if shape == "columns.json" else f"0.5 0.25\n1 0\n0 {code}\n")
     with pytest.raises(BadInput, match=rf"of {code}, outside of all others .*no_score='{code}'"):
-        read(scores)
-    if is_file:
-        cube = sc.import_scores(scores, no_score=[str(code)], notify=lambda _: None)
+        sc.import_scores(path if path.suffix else forms[shape])
+    if path.suffix:
+        cube = sc.import_scores(path, no_score=[str(code)], notify=lambda _: None)
         assert int(cube["score"].isnull().sum()) == 1

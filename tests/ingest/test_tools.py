@@ -50,12 +50,9 @@ DETECTED = [
     ("Topic\tSystem\tnDCG\tValue\n1\ta\t0.5\t1\n", "table"),
     ('{"meta": {"n": 1}, "model": "a", "item": "1", "acc": 1}\n', "table"),
     ("runid all me\nmap all 0.5\n", "trec_eval"),
-    ("map 1 0.5\nrunid all me\n", "trec_eval"),
     ("11pt_avg CD1 0.5\n", "trec_eval"),
     ("map P 0.5\n", "trec_eval"),
     ("Zmap 301 -0.5\n", "trec_eval"),
-    ("# syslen=5\n1 RR= 1\n", "nev"),
-    ("q1 nDCG(dcg='exp-log2')@10 0.5\nq1 R@100 1\n", "ir_measures"),
     ("AP\t0.5\nP@5\t0.5\n", "ir_measures"),  # means, and refused with what to do
     ("runid,topic,alpha-nDCG@20,strec@20\nme,1,0.5,0.25\n", "gdeval"),
 ]
@@ -67,27 +64,13 @@ def test_formats_are_told_by_content(tmp_path: Path, content: str, layout: str) 
 
 
 NAMES = {
-    "trec_eval": {
-        "map": "AP", "P_10": "P@10", "recip_rank": "RR", "ndcg": "nDCG", "ndcg_cut_10": "nDCG@10", "Rprec": "Rprec",
-        "bpref": "bpref", "recall_1000": "Recall@1000", "success_5": "Hit@5", "map_cut_10": "map_cut_10",
-        "iprec_at_recall_0.00": "iprec_at_recall_0.00", "set_F": "set_F", "11pt_avg": "11pt_avg", "ndcg_rel": "ndcg_rel",
-        "P_0": "P_0", "set_P": "set_P", "Zmap": "Zmap",
-    },
-    "nev": {
-        "RR": "RR", "O-measure": "O", "P-measure": "P-measure", "P-plus": "P+", "AP": "AP", "Q-measure": "Q",
-        "NCUgu,P": "NCUgu,P", "GAP": "GAP", "RBP": "RBP", "ERR": "ERR", "AP@0010": "AP@10", "Q@0010": "Q@10",
-        "nDCG@0010": "nDCG(b=2)@10", "nDCG@1000": "nDCG(b=2)@1000", "MSnDCG@0010": "nDCG@10", "P@0010": "P@10",
-        "RBP@0010": "RBP@10", "ERR@0010": "ERR@10", "nERR@0010": "nERR@10", "Hit@0010": "Hit@10", "EBR@0010": "EBR@0010",
-    },
-    "ir_measures": {
-        "AP": "AP", "AP@10": "map_cut_10", "AP(rel=2)@10": "ir_measures:AP(rel=2)@10", "ERR@20": "ERR(form=exp2)@20",
-        "RBP(rel=1)": "ir_measures:RBP(rel=1)", "nDCG(dcg='exp-log2')@10": "nDCG(form=exp2)@10", "Bpref": "bpref",
-        "P(rel=2)@5": "P(rel=2)@5", "R@100": "Recall@100", "Success@5": "Hit@5", "Judged@10": "Judged@10", "Accuracy@10": "ir_measures:Accuracy@10",
-    },
-    "gdeval": {"ndcg@20": "nDCG(form=exp2)@20", "err@20": "ERR(form=exp2)@20", "ERR-IA@5": "ERR-IA@5", "alpha-nDCG@10": "alpha-nDCG@10",
-               "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "MAP-IA", "P-IA@5": "P-IA@5", "strec@20": "strec@20"},
+    "trec_eval": {name: name for name in ("iprec_at_recall_0.00", "set_F", "11pt_avg", "ndcg_rel", "P_0", "set_P", "Zmap")},
+    "nev": {"RR": "RR", "P-measure": "P-measure", "NCUgu,P": "NCUgu,P", "GAP": "GAP", "ERR": "ERR", "AP@0010": "AP@10", "EBR@0010": "EBR@0010", "nDCG@1000": "nDCG(b=2)@1000"},
+    "ir_measures": {"AP(rel=2)@10": "ir_measures:AP(rel=2)@10", "RBP(rel=1)": "ir_measures:RBP(rel=1)", "nDCG(dcg='exp-log2')@10": "nDCG(form=exp2)@10",
+                    "P(rel=2)@5": "P(rel=2)@5", "Judged@10": "Judged@10", "Accuracy@10": "ir_measures:Accuracy@10"},
+    "gdeval": {name: name for name in ("ERR-IA@5", "alpha-nDCG@10", "NRBP", "nNRBP", "MAP-IA", "P-IA@5", "strec@20")},
 }  # fmt: skip
-"""Layout -> measure of the tool -> its name here, which never claims another definition."""
+"""Layout -> name of the tool beside those of `tests.metrics.test_other_names` -> its name here, which never claims another definition."""
 READERS_OF: dict[str, Callable[[str], str]] = {
     "trec_eval": measure_names.from_trec_eval, "nev": lines.NEV.label,
     "ir_measures": measure_names.from_ir_measures, "gdeval": lines.GDEVAL,

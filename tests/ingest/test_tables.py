@@ -150,7 +150,7 @@ READ = {
     "model,q1,q2\na,.51,.32\nb,.43,.39\n": "a b", "model,q1,q2\na,.51,.32\nb,.43,.39\nAverage across q1..q2,.5,.4\n": "a b", "run,CD7,CD12\na,.51,.32\nb,.43,.39\n": "a b",
     "model,paris,rome\na,1,0\nb,0,1\n": "a b", ",301,302\na,.51,.32\nb,.43,.39\n": "a b", ",a,b\n301,.51,.32\n302,.43,.39\n": "a b", "model,0.1,0.5\na,1,0\nb,0,1\n": "a b", ",0.1,0.5\na,1,0\nb,0,1\n": "a b",
     "topic,a,b\nx,.5,.4\nmin,.1,.2\n": "a b|topics: column topic (2)", "topic,a,b\nx,.5,.4\nMean,.5,.4\nmin,.5,.4\n25%,.5,.4\n75quantile,.5,.4\n": "a b|topics: column topic (1)",
-    "System,T1,T2,Mean,Std\na,.1,.2,.15,.05\nb,.3,.2,.25,.05\nMean,.2,.2,.2,.05\nMin,.1,.2,.1,0\n": "a b|topics: columns T1, T2 (2); metrics: s; not read: Mean, Std", "image_id,mIoU,Dice\n1,.2,.3\n2,.4,.5\n": "s|metrics: mIoU, Dice", "run,topic,AP,ref_no\na,1,.5,7\na,2,.4,9\n": "a|not read: ref_no",
+    "System,T1,T2,Mean,Std\na,.1,.2,.15,.05\nb,.3,.2,.25,.05\nMean,.2,.2,.2,.05\nMin,.1,.2,.1,0\n": "a b|topics: columns T1, T2 (2); metrics: s; not read: Mean, Std", ",fit_time,test_accuracy,test_f1_macro\n0,.2,.3,.2\n1,.4,.5,.1\n": "s|metrics: test_accuracy, test_f1_macro", "image_id,mIoU,Dice\n1,.2,.3\n2,.4,.5\n": "s|metrics: mIoU, Dice", "run,topic,AP,ref_no\na,1,.5,7\na,2,.4,9\n": "a|not read: ref_no",
     "metric,topic,a,b\nAP,1,.1,.2\nRR,1,.3,.4\nAP,2,.1,.2\nRR,2,.3,.4\n": "a b|metrics: AP, RR", "301 map .27\n302 map .5\n302 ndcg20 .5\nall map .4\n": "s.csv",
     "nr,task_id,learner_id,classif.ce\n1,iris,rf,.1\n2,iris,svm,.2\n1,glass,rf,.3\n2,glass,svm,.3\n": "rf svm|metrics: classif.ce; not read: nr",
     "framework,pipeline_id,item,acc\na,1,1,.5\n": "", "pipeline_name,item,number,acc\na,1,1,.5\nb,1,2,.6\n": "a b|not read: number",

@@ -44,6 +44,7 @@ from scorecube.ingest.headings import (
     IDENTIFIER,
     NAME,
     OF_SYSTEM,
+    PREDICTED,
     ROLES,
     SCORES,
     are_ids,
@@ -288,7 +289,7 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         rest = rest[1:]
     labels = [column for column in columns.labels(at) if column in rest]
     numbers = [column for column in rest if column.is_number and column not in labels[:1]]
-    telling = [column.shown for column in _telling(numbers)]
+    telling = _telling(numbers)
     if not labels or ("metric" not in at and labels[0] is not rest[0]):
         is_plain_matrix = not at and bool(numbers) and numbers[0] is rest[0] and not telling
         if "metric" in at and columns.is_unique(at["metric"]):
@@ -306,9 +307,11 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         return [Reading(MEANS, "a row for each measure", of_systems)]
     down = matrix_of(columns, of_topics)
     if telling and first.is_whole and by_file:
-        return _of_topics(columns, of_topics)
+        are_predicted = all(column.fact in PREDICTED for column in telling)
+        return _of_topics(columns, of_topics) if are_predicted else by_file
     if telling:
-        why = f"a row for each system of column {first.shown}, beside {listed(telling)}"
+        beside = listed([column.shown for column in telling])
+        why = f"a row for each system of column {first.shown}, beside {beside}"
         of_runs = [down] if runs_in(down.values) else []
         return [Reading(MEANS, why, of_systems), *by_file, *of_runs]
     if first.word and first.is_whole and all(column.is_whole for column in numbers):

@@ -59,7 +59,8 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         n_before = _length_of_preamble(rows)
         if n_before:
             notes.append(f"before the header: {counted(n_before, 'line')} passed over")
-        lines, rows = lines[n_before:], rows[n_before:]
+        lines = lines[n_before:]
+        rows = rows[n_before:]
         _refuse_ragged(lines, rows, len(rows[0]), path)
         index = pd.Index(lines[1:], name=LINE)
         frame = pd.DataFrame(rows[1:], index, _headings(rows[0]), dtype=object)
@@ -92,15 +93,13 @@ def delimiter_of(text: str) -> str:
         return first.strip()[-1]
     lines = [line for line in text[:10_000_000].split("\n", N_LINES)[:N_LINES] if line.strip()]
     outside = ["".join(line.split('"')[::2]) for line in lines]  # of quotes
-    best, most = ",", (0, 0)
+    most: dict[str, tuple[int, int]] = {}
     for mark in DELIMITERS:
         counts = Counter(line.count(mark) for line in outside)
         del counts[0]
         if counts:
-            count, n_lines = max(counts.items(), key=lambda item: (item[1], item[0]))
-            if (n_lines, count) > most:
-                best, most = mark, (n_lines, count)
-    return best
+            most[mark] = max((n_lines, count) for count, n_lines in counts.items())
+    return max(most, key=most.__getitem__, default=",")
 
 
 def without_comments(text: str, delimiter: str) -> tuple[str, int]:
@@ -120,7 +119,8 @@ def without_comments(text: str, delimiter: str) -> tuple[str, int]:
     usual = counts.most_common(1)[0][0] if counts else -1
     others = [line for line in shown if not line.startswith(COMMENT)][:1]
     is_headed = bool(others) and not any(map(is_score, others[0].split(delimiter)))
-    n_comments, is_before = 0, True
+    n_comments = 0
+    is_before = True
     for number, line in enumerate(lines):
         is_before = is_before and (not line.strip() or line.startswith(COMMENT))
         is_row = line.count(delimiter) == usual > 0 and not (is_before and is_headed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ def cubes_of(
         the range of its metric.
     """
     warn = notify or LOGGER.warning
-    for line in dict.fromkeys(note for part in parts for note in part.notes):
+    for line in dict.fromkeys(chain.from_iterable(part.notes for part in parts)):
         (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
     lines: list[str] = []
     cubes = {}
@@ -256,7 +257,8 @@ def _array(frame: pd.DataFrame) -> xr.DataArray:
     array = xr.DataArray(scores, coords, DIMS)
     if "" not in gains or len(gains) == 1:
         return array.assign_coords(gain=[label or names.AUTO for label in gains])
-    plain, others = array.sel(gain="", drop=True), array.drop_sel(gain="")
+    plain = array.sel(gain="", drop=True)
+    others = array.drop_sel(gain="")
     if (both := plain.notnull() & others.notnull()).any():
         metric = both.metric[both.any(["gain", "run", "topic"])].values[0]
         raise BadInput(f"scores of {metric} both with a gain setting and without one")

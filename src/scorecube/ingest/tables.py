@@ -50,10 +50,10 @@ def metric_of_column(column: str) -> str:
     return SCORE if header_word(last) in SCORES else last
 
 
-def _text_of(cell: object) -> str:
-    """Return the text of a nested cell, its kind if it is nested too deep."""
+def _text_of(cell: object) -> object:
+    """Return the text of a nested cell, its kind if it is nested too deep; others as they are."""
     try:
-        return str(cell)
+        return str(cell) if isinstance(cell, NESTED) else cell
     except RecursionError:
         return kind_of(cell)
 
@@ -63,12 +63,9 @@ def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
     changed = {}
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]
-        if column.dtype != object:
-            continue
-        if any(issubclass(kind, NESTED) for kind in set(map(type, column))):
-            cells = column.tolist()
-            texts = [_text_of(cell) if isinstance(cell, NESTED) else cell for cell in cells]
-            changed[name] = pd.Series(texts, frame.index, dtype=object)
+        kinds = set(map(type, column)) if column.dtype == object else set()
+        if any(issubclass(kind, NESTED) for kind in kinds):
+            changed[name] = column.map(_text_of)
     return frame.assign(**changed) if changed else frame
 
 

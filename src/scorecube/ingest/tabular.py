@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -263,7 +264,8 @@ def _note_on_group(columns: Columns, reading: Reading, column: Column) -> str:
     if column.word not in GROUPS or is_told or len(topics) != 1:
         return ""
     topic = columns.named[topics[0]]
-    n_groups, n_topics = len(column.labels), len(topic.labels)
+    n_groups = len(column.labels)
+    n_topics = len(topic.labels)
     pairs = {*zip(topic.values.astype(str), column.values.astype(str), strict=True)}
     if not 1 < n_groups < n_topics or len(pairs) > n_topics:
         return ""
@@ -312,6 +314,6 @@ def is_headerless(rows: Sequence[list[str]]) -> bool:
     firsts = [row[0] for row in rows]
     if len({*firsts}) < len(rows) and not all(map(is_score, firsts)):
         return False  # lines of run, topic and score
-    scores = [cell for row in rows for cell in row[1:]]
+    scores = [*chain.from_iterable(row[1:] for row in rows)]
     is_first = any("." in cell and is_score(cell) for cell in rows[0])
     return is_first and bool(scores) and all(map(is_score, scores))

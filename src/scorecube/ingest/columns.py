@@ -194,10 +194,6 @@ class Columns:
         taken = {*names_in(at, *at)}
         return [column for column in self.all if column.name not in taken]
 
-    def word_of(self, name: str) -> str:
-        """Return the word of a column's heading; '' of the file."""
-        return self.named[name].word if name in self.named else ""
-
     def labels(self, at: Roles) -> list[Column]:
         """Return the columns without a role that may be runs or topics; at least a first text."""
         free = self.free(at)
@@ -213,10 +209,10 @@ def refuse_header(columns: Columns) -> None:
     are_numbers = len(scores) == len(columns.all) and bool(first.name)
     if (columns.layout or is_chosen) and not are_numbers:
         return
-    layout = option("layout", "numbers" if are_numbers else "matrix")
-    way = "{'METRIC': frame}" if columns.path is None else layout
-    what = "a matrix of numbers" if are_numbers else "columns that are so called"
-    settle = f" ({what}: {way})" if are_numbers or columns.is_unique([first.name]) else ""
+    way = option("layout", "numbers" if are_numbers else "matrix")
+    way = "{'METRIC': frame}" if columns.path is None else way
+    is_matrix = are_numbers or columns.is_unique([first.name])
+    settle = f" (if it is a matrix: {way})" if is_matrix else ""
     is_row = any("." in name and columns.named[name].is_number for name in scores)
     is_row = is_row or (bool(scores) and first.name in first.labels)
     if are_numbers or (is_row and first.word not in NAMED):
@@ -254,7 +250,7 @@ def roles_of(columns: Columns) -> dict[str, tuple[str, ...]]:
     for role, words in ROLES.items():
         if role not in at:
             at[role] = _first_of(columns.free(at), (words, *LATER.get(role, ())))
-    systems = [name for name in at["run"] if columns.word_of(name) in SYSTEMS]
+    systems = [one.name for one in columns.all if one.name in at["run"] and one.word in SYSTEMS]
     if len(systems) == 1 and len(at["run"]) == 2 and not {"run", "seed"} & {*columns.chosen}:
         at["system"] = tuple(systems)  # whose repetitions the runs are
         at["run"] = tuple(name for name in at["run"] if name not in systems)

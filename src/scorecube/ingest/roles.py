@@ -165,8 +165,8 @@ def _of_both(columns: Columns, at: Roles) -> list[Reading]:
     run = at["run"]
     readings = [Reading(LONG, f"runs in column {run[0]}", at)]
     values = tuple(one.name for one in columns.free(at) if one.word == "value")
-    is_told = columns.word_of(run[0]) != NAME or "run" in columns.chosen or "metric" in at
-    if values and not is_told:
+    is_told = not values or "run" in columns.chosen or "metric" in at
+    if not is_told and columns.named[run[0]].word == NAME:
         rest = {role: at[role] for role in at if role not in ("run", "topic")}
         of_metrics = {**rest, "metric": run, SCORE: values}
         readings += _of_pairs(columns, of_metrics, f"measures in column {run[0]}, ")[:1]
@@ -213,27 +213,26 @@ def _of_systems(columns: Columns, at: Roles) -> list[Reading]:
     if telling or "metric" in at or len(matrix.values) < 2:
         beside = f", beside {listed(telling)}" if telling else ""
         return [Reading(MEANS, f"a row for each {run}{beside}", at)]
-    if columns.word_of(run) == NAME and "run" not in columns.chosen:
+    if columns.named[run].word == NAME and "run" not in columns.chosen:
         return [matrix, matrix_of(columns, {"topic": (run,)})]
-    return [matrix] if _has_items(columns, matrix) else [matrix, _board(run, matrix, at)]
+    return [matrix, *_boards(columns, matrix, at)]
 
 
-def _has_items(columns: Columns, matrix: Reading) -> bool:
-    """Return whether the headings of a matrix of systems down are items rather than benchmarks.
+def _boards(columns: Columns, matrix: Reading, at: Roles) -> list[Reading]:
+    """Return the reading of a matrix of systems down as means of benchmarks, if it may be one.
 
-    Headings are ids, the file or an option names their metric, or scores have few values.
+    It is none where headings are ids, where the file or an option names the metric, and where
+    scores have few values.
     """
     is_named = "metric" in matrix.at or columns.metric is not None
     if is_named or are_ids(matrix.values) or _are_named_by_measures(columns):
-        return True
+        return []
     cells = np.concatenate([columns.named[name].numbers.values for name in matrix.values])
     different = np.unique(cells[np.isfinite(cells)])
-    return bool((different % 1 == 0).all()) or 4 * len(different) <= len(cells)
-
-
-def _board(run: str, matrix: Reading, at: Roles) -> Reading:
-    """Return the reading of a matrix of systems down as means of benchmarks."""
-    return Reading(MEANS, f"a row for each {run}, and means by {listed(matrix.values)}", at)
+    if (different % 1 == 0).all() or 4 * len(different) <= len(cells):
+        return []
+    why = f"a row for each {at['run'][0]}, and means by {listed(matrix.values)}"
+    return [Reading(MEANS, why, at)]
 
 
 def _of_topics(columns: Columns, at: Roles) -> list[Reading]:
@@ -318,12 +317,12 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         why = "runs in all columns, topics by line"
         return [down, Reading(MATRIX, why, {}, "run", (first.name, *down.values))]
     systems = matrix_of(columns, of_systems)
-    is_of_ids = are_ids(first.labels) or columns.path is None
-    if not is_of_ids and are_ids(systems.values):
-        return [systems]
-    if is_of_ids or _has_items(columns, systems):
+    if are_ids(first.labels) or columns.path is None:
         return [down]
-    return [down, systems, _board(first.name, systems, at)]
+    boards = _boards(columns, systems, of_systems)
+    if boards:
+        return [down, systems, *boards]
+    return [systems] if are_ids(systems.values) else [down]
 
 
 def _nothing(columns: Columns, at: Roles) -> BadInput:

@@ -192,31 +192,6 @@ def test_lines_of_run_topic_and_score(tmp_path: Path) -> None:
     assert refused([written(path, "bm25 301 .25\nbm25 301 .5\n")], layout="run_topic").line == 2
 
 
-AMBIGUOUS = {
-    "model,model_id,item,acc": ("run", "model"),
-    "run,model,system,item,acc": ("run", "run"),
-    "model,query_id,doc_id,score": ("topic", "query_id"),
-    "model,item,seed,epoch,acc": ("seed", "epoch"),
-    "model,item,metric,score,value": ("score", ""),
-    "model,text,foo": ("topic", "text"),
-}
-
-
-@pytest.mark.parametrize("header", AMBIGUOUS)
-def test_ambiguous_headers_name_the_option_that_settles_them(tmp_path: Path, header: str) -> None:
-    row = ",".join("1" * len(header.split(",")))
-    path = written(tmp_path / "s.csv", f"{header}\n{row}\n")
-    role, column = AMBIGUOUS[header]
-    error = refused([path], layout="long")
-    assert f"may be the {role}" in str(error)
-    assert error.line == 1
-    if column:
-        assert f"--{role}-column" in error.message()
-        chosen: Any = {f"{role}_column": column}
-        import_scores([path], layout="long", **chosen)
-        assert f"--{role}-column" in refused([path], layout="long", **{f"{role}_column": "none"}).message()  # fmt: skip
-
-
 TYPED = [
     {"model": f"m{m}", "item": item, "benchmark": name, "seed": seed, "correct": bool((m + item + seed) % 3), "f1": (m * 7 + item * 3 + seed) / 11, "recall": m + item}
     for name in ("gsm8k", "arc") for m in range(3) for seed in ((1, 2) if m == 1 else (1,)) for item in range(4)
@@ -259,6 +234,9 @@ def test_metrics_are_named_by_column_file_or_option(tmp_path: Path) -> None:
     for asked in ("AP", "map"):
         assert import_scores([long], metric=asked)["metric"].values.tolist() == ["AP"]
     assert "there are AP, map_cut_10" in str(refused([long], metric="Q"))
+    assert "--run-column none" in refused([long], run_column="none").message()
+    lacking = written(tmp_path / "lacking.csv", "model,text,foo\n1,1,1\n")
+    assert "no column may be the topic" in str(refused([lacking], layout="long"))
 
 
 def test_gain_settings_become_an_axis(tmp_path: Path) -> None:

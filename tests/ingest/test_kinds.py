@@ -80,7 +80,7 @@ KINDS = [
     (b"$FL2@(#) SPSS DATA FILE", "SPSS", "pandas.read_spss"),
     (b"ARROW1\0\0" + bytes(40), "Arrow", "pandas.read_feather"),
     (TABLE.decode().encode("utf-16-be"), "UTF-16 without a mark", "iconv"),
-    (b"\1\2\0\3" * 30, "no text", "UTF-8"),
+    (b"\1\2\0\3" * 30, "zero bytes", "UTF-8"),
 ]  # fmt: skip
 
 

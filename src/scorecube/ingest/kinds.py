@@ -30,12 +30,7 @@ class Kind(NamedTuple):
 FRAME = "write its table as CSV, such as with pandas: pandas.read_{0}(...).to_csv(...)"
 WORKBOOK = Kind("a spreadsheet", "save its sheet as CSV, UTF-8")
 R_DATA = Kind("data of R", 'write the table as CSV in R: write.csv(table, "FILE.csv")')
-ARCHIVE = Kind("a zip archive", "unpack it: unzip FILE")
 EVAL_LOG = Kind("a packed log of Inspect", "make JSON of it: inspect log dump FILE > FILE.json")
-NO_MARK = Kind(
-    "text in UTF-16 without a mark",
-    "convert it: iconv -f UTF-16LE -t UTF-8 FILE > FILE.txt (or UTF-16BE)",
-)
 LATEX = Kind(
     "a table of LaTeX",
     r"make CSV of it: sed -n '/&/{s/ *\\\\.*//; s/ *& */,/g; p}' FILE > FILE.csv",
@@ -83,6 +78,12 @@ MAGIC: Mapping[bytes, Kind] = {
     rb"(---\s*\n)?(- )?%b((?>[ \t].*\n|(- )?%b|(- .*|#.*|\r)?\n))++.*\Z" % (NAMED, NAMED): Kind(
         "YAML", f"make JSON of it: {WITH_PYTHON} < FILE > FILE.json"
     ),
+    rb"(?s).{257}ustar": Kind("a tar archive", "unpack it: tar -xf FILE"),
+    rb"([^\0]\0){8}|(\0[^\0]){8}": Kind(
+        "text in UTF-16 without a mark",
+        "convert it: iconv -f UTF-16LE -t UTF-8 FILE > FILE.txt (or UTF-16BE)",
+    ),
+    rb"(?s)[^\0]*\0": Kind("zero bytes and no text", "save it as text in UTF-8, such as CSV"),
 }
 """Pattern of the first bytes of a file -> what it is."""
 MEMBERS = {
@@ -95,9 +96,6 @@ MEMBERS = {
 """Member of a zip archive -> what it is."""
 START = 1000
 """Bytes by which a kind is told."""
-TAR = b"ustar"
-AT_TAR = 257
-"""Place of the word in an archive of tar."""
 
 
 def kind_of_content(content: bytes) -> Kind | None:
@@ -108,10 +106,6 @@ def kind_of_content(content: bytes) -> Kind | None:
     for magic, kind in MAGIC.items():
         if re.match(magic, start, re.IGNORECASE):
             return kind
-    if content[AT_TAR : AT_TAR + len(TAR)] == TAR:
-        return Kind("a tar archive", "unpack it: tar -xf FILE")
-    if b"\0" in start:
-        return _kind_of_zeros(start)
     return None
 
 
@@ -122,18 +116,8 @@ def _kind_of_archive(content: bytes) -> Kind:
             members = archive.namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return Kind("a zip archive that is cut off or damaged", "fetch it again")
-    for name, kind in MEMBERS.items():
-        if name in members:
-            return kind
-    return ARCHIVE
-
-
-def _kind_of_zeros(part: bytes) -> Kind:
-    """Return what content with zero bytes is."""
-    for zeros in (part[0::2], part[1::2]):
-        if zeros and zeros.count(0) > 0.7 * len(zeros):
-            return NO_MARK
-    return Kind("no text (zero bytes in it)", "save it as text in UTF-8, such as CSV")
+    known = (MEMBERS[name] for name in MEMBERS if name in members)
+    return next(known, Kind("a zip archive", "unpack it: unzip FILE"))
 
 
 def way_of(kind: Kind, path: PathLike) -> str:

@@ -14,8 +14,6 @@ from scorecube.ingest.files import PathLike, is_json, read_text
 from scorecube.ingest.kinds import readable_kind
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from scorecube.ingest.delimited import Table
 
 
@@ -108,13 +106,8 @@ class File:
         """The first object of JSON; an empty one of other files."""
         return self.records[0][1] if self.records else {}
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """The cells of the file as a table."""
-        return self.whole_table.frame
-
     @cached_property
-    def whole_table(self) -> Table:
+    def table(self) -> Table:
         """The file as a table; see `delimited` and `json_rows`."""
         from scorecube.ingest import delimited, json_rows, tables
         from scorecube.ingest.delimited import Table
@@ -124,10 +117,9 @@ class File:
             return Table(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
         if self.is_json:
             wanted = list(self.asked.chosen.values())
-            is_whole = len(self.records) == 1 and self.text.lstrip().startswith("{")
-            table = json_rows.table_of_records(self.records, wanted, self.path, is_whole=is_whole)
-            index = table.frame.index.rename(delimited.LINE if self.has_lines else delimited.ROW)
-            return table._replace(frame=table.frame.set_axis(index))
+            is_whole = len(self.records) == 1 and self.text.lstrip()[0] == "{"
+            how = {"is_whole": is_whole, "has_lines": self.has_lines}
+            return json_rows.table_of_records(self.records, wanted, self.path, **how)
         return delimited.read_delimited(self.text, self.path)
 
     @property

@@ -155,6 +155,7 @@ def table_of_records(
     path: PathLike | None = None,
     *,
     is_whole: bool = False,
+    has_lines: bool = True,
 ) -> Table:
     """Return a table of objects: a column each field, nested ones by names with dots.
 
@@ -162,6 +163,7 @@ def table_of_records(
 
     wanted: Names of columns that may lie in lists, or begin with the place of the rows.
     is_whole: Whether the only object is the whole file, and may hold the rows.
+    has_lines: Whether objects are lines.
     """
     import pandas as pd
 
@@ -199,7 +201,8 @@ def table_of_records(
             if any(cell is not None for cell in cells):
                 frame[name] = cells
     notes = [f"not read: {listed(unread)}, outside of the rows"] if unread else []
-    return Table(table_of_frame(frame, [line for line, _ in records]), tuple(notes), path)
+    lines = [line for line, _ in records] if has_lines else []
+    return Table(table_of_frame(frame, lines), tuple(notes), path)
 
 
 def _is_label(name: str, value: object) -> bool:

@@ -88,7 +88,7 @@ def fetch(name: str) -> xr.Dataset:
     paths, known = fetch_files(name), public_collections()[name]
     parts = []
     for file, path in zip(known.files, paths, strict=True):
-        table = File.read(path).whole_table
+        table = File.read(path).table
         parts += read_tables([table], metric=file["metric"], layout=MATRIX)
     return only_cube(cubes_of(parts)).assign_attrs(known.facts)
 

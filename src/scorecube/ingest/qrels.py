@@ -58,14 +58,14 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     if files := _rel_files(path):
         return _read_rel(files)
     if bare_name(path).endswith(".parquet"):
-        return _qrels_of(path, entries_of(File.read(path).table, QRELS, path))
+        return _qrels_of(path, entries_of(File.read(path).table.frame, QRELS, path))
     content = read_bytes(path)
     if dialect == "trec-classes":
         return _read_lines(content, path, CLASSES)
     first = label_of(content.lstrip().partition(b"\n")[0])
     if is_json(first) or all(places_of(re.split("[\t,]", first), QRELS).values()):
         file = File(path, text_of(content, path))
-        return _qrels_of(path, entries_of(file.nested or file.table, QRELS, path))
+        return _qrels_of(path, entries_of(file.nested or file.table.frame, QRELS, path))
     return _read_lines(content, path)
 
 

@@ -101,7 +101,7 @@ def _runs_of_file(path: PathLike, judged: Collection[str], with_ranks: bool) -> 
     """
     name, file = re.sub(r"\.(json|parquet)$", "", bare_name(path)), File.read(path)
     if not file.text:
-        return runs_in_memory(file.table, with_ranks=with_ranks, path=path, name=name)
+        return runs_in_memory(file.table.frame, with_ranks=with_ranks, path=path, name=name)
     content: Any = file.nested
     if isinstance(meta := content.pop(MTEB_MODEL, None), dict):
         name, content = str(meta.get("model_name", name)), _judged_part(content, judged, path)

@@ -60,7 +60,7 @@ def _is_table(file: File) -> bool:
 @reader("table", "a table with headings: CSV, JSON, Parquet", _is_table, is_general=True, form="")
 def read_table(file: File) -> Table:
     """Return scores of the columns that headings, cells and options tell."""
-    return file.whole_table
+    return file.table
 
 
 @reader(
@@ -68,10 +68,10 @@ def read_table(file: File) -> Table:
 )
 def read_long(file: File) -> Table:
     """Return columns of run and topic, and of a score or of metrics."""
-    return file.whole_table
+    return file.table
 
 
 @reader(MATRIX, "a table for each metric", never, is_general=True, form=MATRIX)
 def read_matrix(file: File) -> Table:
     """Return scores of topics down and runs across, or exchanged; the file names the metric."""
-    return file.whole_table
+    return file.table

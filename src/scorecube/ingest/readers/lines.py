@@ -167,9 +167,9 @@ def read_gdeval(file: File) -> Part:
     from scorecube.ingest.scores import Part
     from scorecube.ingest.tabular import read_tables
 
-    if file.table.columns[:2].tolist() != [RUNID, "topic"]:
+    if file.table.frame.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
-    table = file.table[file.table["topic"] != MEAN].rename(columns=GDEVAL)
+    table = file.table.frame[file.table.frame["topic"] != MEAN].rename(columns=GDEVAL)
     if not len(table):
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
     metric = file.asked.metric

@@ -50,19 +50,6 @@ def of_run(rows: Rows, run: str) -> Rows:
     return [row for row in rows if row[0] == run]
 
 
-def long(rows: Rows) -> Files:
-    scores = [(*row[:2], m, row[k]) for row in rows for k, m in enumerate(METRICS, 2)]
-    return {"s.csv": lines([("run", "topic", "metric", "score"), *scores])}
-
-
-def metrics_table(rows: Rows) -> Files:
-    return {"s.csv": lines([("run", "topic", *METRICS), *rows])}
-
-
-def tsv(rows: Rows) -> Files:
-    return {"s.tsv": lines([("run", "topic", *METRICS), *rows], "\t")}
-
-
 def matrices(rows: Rows) -> Files:
     """Write a file a metric, with a row a topic; a topic that comes again has a row of its own."""
     frame = pd.DataFrame(rows, columns=["run", "topic", *METRICS])
@@ -76,24 +63,8 @@ def matrices(rows: Rows) -> Files:
     return found
 
 
-def by_file(rows: Rows) -> Files:
-    return {f"{run}.csv": lines([("qid", *METRICS), *(row[1:] for row in of_run(rows, run))]) for run in RUNS}  # fmt: skip
-
-
-def json_list(rows: Rows) -> Files:
-    return {"s.json": json.dumps(records(rows), indent=1)}
-
-
-def json_lines(rows: Rows) -> Files:
-    return {"s.jsonl": "".join(json.dumps(row) + "\n" for row in records(rows))}
-
-
 def dictionary(rows: Rows) -> dict[str, Any]:
     return {run: {row[1]: dict(zip(METRICS, row[2:], strict=True)) for row in of_run(rows, run)} for run in RUNS}  # fmt: skip
-
-
-def json_nested(rows: Rows) -> Files:
-    return {"s.json": json.dumps(dictionary(rows), indent=1)}
 
 
 def trec_eval(rows: Rows) -> Files:
@@ -117,8 +88,20 @@ def ranked(rows: Rows) -> Files:
     return files
 
 
-TABLES: dict[str, Callable[[Rows], Files]] = {"long": long, "metrics": metrics_table, "matrix": matrices, "by file": by_file}  # fmt: skip
-FILES = TABLES | {"tsv": tsv, "list": json_list, "lines": json_lines, "nested": json_nested, "trec_eval": trec_eval, "ranked": ranked}  # fmt: skip
+TABLES: dict[str, Callable[[Rows], Files]] = {
+    "long": lambda rows: {"s.csv": lines([("run", "topic", "metric", "score"), *((*row[:2], m, row[k]) for row in rows for k, m in enumerate(METRICS, 2))])},
+    "metrics": lambda rows: {"s.csv": lines([("run", "topic", *METRICS), *rows])},
+    "matrix": matrices,
+    "by file": lambda rows: {f"{run}.csv": lines([("qid", *METRICS), *(row[1:] for row in of_run(rows, run))]) for run in RUNS},
+}  # fmt: skip
+FILES = TABLES | {
+    "tsv": lambda rows: {"s.tsv": lines([("run", "topic", *METRICS), *rows], "\t")},
+    "list": lambda rows: {"s.json": json.dumps(records(rows), indent=1)},
+    "lines": lambda rows: {"s.jsonl": "".join(json.dumps(row) + "\n" for row in records(rows))},
+    "nested": lambda rows: {"s.json": json.dumps(dictionary(rows), indent=1)},
+    "trec_eval": trec_eval,
+    "ranked": ranked,
+}
 OBJECTS: dict[str, Callable[[Rows], Any]] = {
     "frame": lambda rows: pd.DataFrame(records(rows)),
     "frame with labels": lambda rows: pd.DataFrame(records(rows)).set_index(["run", "topic"]),

@@ -13,10 +13,11 @@ import typer
 import scorecube
 from scorecube.cli import program
 from scorecube.cli.help import option_rows
-from scorecube.cli.program import FURTHER, QUESTIONS
+from scorecube.cli.program import panels_of_commands
 from scorecube.declare.options import options_of
 from scorecube.ingest.readers import layouts
 from scorecube.methods import index as registry
+from scorecube.methods.index import FURTHER
 
 MODULES = [
     "analyses", "design", "metrics",
@@ -72,11 +73,12 @@ def command_page() -> str:
         "`scorecube COMMAND --help` prints the same. Options of analyses have other names in Python and in "
         "sweep files: [Options of the analyses](options.md).\n",
     ]
-    listed = {question: named.split() for question, named in QUESTIONS.items()}
-    known = [name for named in listed.values() for name in named]
-    further = [name for name in commands.commands if name not in known]
-    for question, named in {**listed, FURTHER: further}.items():
-        lines += [f"## {question}\n"] if named else []
+    panels = panels_of_commands()
+    by_question: dict[str, list[str]] = {}
+    for name in commands.commands:
+        by_question.setdefault(panels.get(name, FURTHER), []).append(name)
+    for question, named in by_question.items():
+        lines.append(f"## {question}\n")
         for name in named:
             lines += command(name, commands.build(name))
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scorecube.methods.index import BUILT_IN
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
@@ -18,23 +19,11 @@ if TYPE_CHECKING:
     from scorecube.collection.selection import standardise as standardise
     from scorecube.errors import ScorecubeError as ScorecubeError
     from scorecube.ingest.public import fetch as fetch
-    from scorecube.methods.correlate.record import Correlation as Correlation
     from scorecube.methods.design.estimates import variances as variances
     from scorecube.methods.design.sizes import topic_set_size as topic_set_size
     from scorecube.methods.design.sizes import wcw as wcw
-    from scorecube.methods.judges.record import Judges as Judges
-    from scorecube.methods.leaderboard.board import Board as Board
-    from scorecube.methods.leaderboard.record import Leaderboard as Leaderboard
+    from scorecube.methods.index import *  # noqa: F403
     from scorecube.methods.leaderboard.record import rank_sets as rank_sets
-    from scorecube.methods.pairs.bootstrap import Bootstrap as Bootstrap
-    from scorecube.methods.pairs.maxt import MaxT as MaxT
-    from scorecube.methods.pairs.paired import Paired as Paired
-    from scorecube.methods.pairs.randomisation import Randomisation as Randomisation
-    from scorecube.methods.pairs.tukey import Tukey as Tukey
-    from scorecube.methods.reliability import Reliability as Reliability
-    from scorecube.methods.stability import Stability as Stability
-    from scorecube.methods.swap.record import Swap as Swap
-    from scorecube.methods.teams.record import Teams as Teams
     from scorecube.report.papers import latex as latex
     from scorecube.report.papers import markdown as markdown
     from scorecube.workflow.api import analyse as analyse
@@ -56,8 +45,6 @@ if TYPE_CHECKING:
 __version__ = "1.0.0.dev0"
 
 _NAMES = {
-    "methods": "Board Bootstrap Correlation Judges Leaderboard MaxT Paired Randomisation "
-    "Reliability Stability Swap Teams Tukey",
     "methods.design.estimates": "variances",
     "methods.leaderboard.record": "rank_sets",
     "collection.rankings": "with_rankings",
@@ -76,6 +63,9 @@ _NAMES = {
 }
 """Module -> what it offers."""
 _MODULES = {name: f"scorecube.{module}" for module, row in _NAMES.items() for name in row.split()}
+_MODULES |= {
+    entry.class_name: f"scorecube.methods.{entry.module}" for entry in BUILT_IN if entry.stored
+}
 __all__ = sorted(_MODULES)
 
 

@@ -11,7 +11,8 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 START, END = "\x02", "\x03"
@@ -267,3 +268,12 @@ def _similar(name: str, known: list[str], count: int, least: float) -> list[str]
 
     of_lower = {word.lower(): word for word in known}
     return [of_lower[word] for word in get_close_matches(name.lower(), of_lower, count, least)]
+
+
+@contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Say what an error of options or names is about."""
+    try:
+        yield
+    except (BadName, BadPlan) as error:
+        raise type(error)(f"{subject}: {error.marked}", option=error.option) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -18,14 +18,14 @@ import xarray as xr
 
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable, bytes_of
+from scorecube.collection.rankings import with_rankings
+from scorecube.collection.selection import select
 from scorecube.declare import Preset, Variable, View
 from scorecube.declare.options import Record, options_of
 from scorecube.errors import BadPlan
 
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]
-ANY_NUMBER, ALL_COLLECTIONS = 0, -1
-"""Of `Analysis.n_collections`."""
 TRIALS_LEFT_OUT = 10
 """Trials for one trial without each group of units."""
 LEFT_OUT = "_left_out_"
@@ -76,6 +76,19 @@ class Method:
     """Keys of the papers whose method it is, in ``data/references.bib``."""
     presets: ClassVar[Mapping[str, Preset]] = {}
     """Its settings by paper."""
+    in_demo: ClassVar[Mapping[str, Any] | None] = None
+    """Options with which ``scorecube demo`` runs it, if it does."""
+
+
+class Groups(NamedTuple):
+    """Which collections the results of a method are about.
+
+    analysis: The record, which knows by name what it joins.
+    collections: Names of the collections of each result.
+    """
+
+    analysis: Analysis
+    collections: list[list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +103,8 @@ class Analysis(Record, Method, ABC):
     """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
     examples: ClassVar[tuple[str, ...]] = ()
     """Options of example commands, such as ``--size 25 --seed 1``."""
-    n_collections: ClassVar[int] = 1
-    """Collections of one result: 1, `ANY_NUMBER` of sets of judgements, or `ALL_COLLECTIONS`."""
+    joins: ClassVar[bool] = False
+    """Whether one result is about several collections, which `join` makes one cube of."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `with_rankings`."""
     resamples: ClassVar[bool] = True
@@ -105,6 +118,31 @@ class Analysis(Record, Method, ABC):
         """Store options in their normal form and check them; overriding methods call this first."""
         for name, option in options_of(type(self)).items():
             object.__setattr__(self, name, option.checked(getattr(self, name)))
+
+    def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
+        """Return which collections of a study each result is about.
+
+        collections: Names.
+        named: Whether the user named them, in this order.
+        Raises BadPlan: Collections that the method cannot join.
+        """
+        return Groups(self, [[name] for name in collections])
+
+    def join(
+        self,
+        cubes: Mapping[str, xr.Dataset],
+        rankings: Mapping[str, xr.Dataset],
+        selection: Mapping[str, Any],
+    ) -> xr.Dataset:
+        """Return the selected scores of one group of collections as a cube.
+
+        cubes: By collection, in the order of the group.
+        rankings: Of the collections that have them.
+        selection: Arguments of `select`.
+        """
+        ((name, cube),) = cubes.items()
+        chosen = select(cube, **selection)
+        return with_rankings(chosen, rankings[name]) if self.uses_rankings else chosen
 
     def table(self, cube: xr.Dataset) -> Any:
         """Return what blocks and results are computed from."""

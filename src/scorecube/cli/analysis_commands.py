@@ -95,10 +95,8 @@ def run_analysis(
 
 def subject(task: Task) -> str:
     """Return what messages of a task are about: its collection, or an analysis of all."""
-    from scorecube.analyses.protocol import ALL_COLLECTIONS
-
-    joins = task.plan.analysis.n_collections == ALL_COLLECTIONS
-    return task.plan.analysis.name if joins else task.collection.name
+    analysis = task.plan.analysis
+    return analysis.name if analysis.joins else task.collection.name
 
 
 def print_notes(notes: Mapping[str, Sequence[str]]) -> None:

@@ -27,8 +27,8 @@ def demo(
 
     Example: scorecube demo --out demo
     """
-    from scorecube import methods
     from scorecube.execute.executor import Executor, default_workers
+    from scorecube.methods import index
     from scorecube.report.page import write_page
     from scorecube.workflow import api, inputs
 
@@ -37,14 +37,9 @@ def demo(
         notify(f"simulating {N_RUNS} systems of {N_TEAMS} teams")
         inputs.evaluate_into(study, NAME, simulated(), METRICS, ("3:2:1",))
     # Simulated judgements are so deep that no team finds documents that others lack.
-    for analysis in (
-        methods.Leaderboard(),
-        methods.MaxT(),
-        methods.Swap(sampling="replacement"),
-        methods.Reliability(),
-        methods.Correlation(),
-        methods.Teams(pool_depth=20),
-    ):
+    shown = [kind for kind in map(index.load, index.names()) if kind.in_demo is not None]
+    for kind in shown:
+        analysis = kind(**(kind.in_demo or {}))
         with track_progress(analysis.name, "collections") as progress:
             for task in api.plan_in_study(study, analysis, trials=TRIALS, seed=SEED):
                 if not task.is_stored():
@@ -53,7 +48,7 @@ def demo(
     page = out / "report.html"
     with track_progress("drawing", "results") as progress:
         write_page(study, page, title=f"Demo: {N_RUNS} simulated systems", progress=progress)
-    echo_results(study[NAME].results("leaderboard"))
+    echo_results(study[NAME].results(shown[0].name))
     echo(f"all answers, figures and tables: {page}")
 
 

@@ -43,17 +43,14 @@ FUNCTIONS = {command.__name__.strip("_"): command for command in COMMANDS}
 """All commands but those of the analyses."""
 QUESTIONS = {
     "Begin": "demo evaluate import fetch standardise",
-    "Which systems lead, and which differ?": "leaderboard board compare gate maxt paired "
-    "bootstrap randomisation tukey",
-    "Which metric separates systems, and how large must a difference be?": "swap stability "
-    "correlate preferences",
-    "How many topics?": "design wcw reliability",
-    "Do judgements, judges and teams change the results?": "judges teams",
+    index.LEAD: "compare gate",
+    index.SEPARATE: "preferences",
+    index.TOPICS: "",
+    index.JUDGED: "",
     "Show and publish": "info show report figure list",
     "Many collections, clusters and upkeep": "sweep merge verify forget",
 }
-"""Commands in the order of the help; those of further packages stand behind them."""
-FURTHER = "Further analyses"
+"""Commands in the order of the help, those of methods before; further packages stand behind."""
 FLAGS = {"collections": "--collection"}
 """Argument -> flag, for arguments of functions that commands name differently."""
 CHUNK_DAMAGED = "decompression error"
@@ -112,6 +109,15 @@ def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
     return with_parameters(chosen, command, {"quiet": (hint, False)})
 
 
+def panels_of_commands() -> dict[str, str]:
+    """Return the question under which the help lists each command, methods first."""
+    panels: dict[str, str] = {}
+    for title, others in QUESTIONS.items():
+        methods = [entry.name for entry in index.all_entries() if entry.panel == title]
+        panels |= dict.fromkeys([*methods, *others.split()], title)
+    return panels
+
+
 class Program(TyperGroup):
     """All commands; one is built when it is invoked, as options come with their kernels."""
 
@@ -124,13 +130,11 @@ class Program(TyperGroup):
             name: (function.__doc__ or "").partition("\n\n")[0]
             for name, function in FUNCTIONS.items()
         }
-        panels = {name: title for title, names in QUESTIONS.items() for name in names.split()}
+        panels = panels_of_commands()
+        panels |= dict.fromkeys(summaries.keys() - panels.keys(), index.FURTHER)
         self.commands = {
-            name: TyperCommand(
-                name, help=summaries[name], rich_help_panel=panels.get(name, FURTHER)
-            )
-            for name in [*panels, *(name for name in summaries if name not in panels)]
-            if name in summaries
+            name: TyperCommand(name, help=summaries[name], rich_help_panel=title)
+            for name, title in panels.items()
         }
 
     def build(self, name: str) -> Any:

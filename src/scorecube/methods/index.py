@@ -10,11 +10,46 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from scorecube.declare.options import document
 from scorecube.errors import BadName
 
 if TYPE_CHECKING:
     from scorecube.analyses.protocol import Analysis, Method
+    from scorecube.methods.correlate.record import Correlation
+    from scorecube.methods.judges.record import Judges
+    from scorecube.methods.leaderboard.board import Board
+    from scorecube.methods.leaderboard.record import Leaderboard
+    from scorecube.methods.pairs.bootstrap import Bootstrap
+    from scorecube.methods.pairs.maxt import MaxT
+    from scorecube.methods.pairs.paired import Paired
+    from scorecube.methods.pairs.randomisation import Randomisation
+    from scorecube.methods.pairs.tukey import Tukey
+    from scorecube.methods.reliability import Reliability
+    from scorecube.methods.stability import Stability
+    from scorecube.methods.swap.record import Swap
+    from scorecube.methods.teams.record import Teams
+
+    __all__ = [
+        "Board",
+        "Bootstrap",
+        "Correlation",
+        "Judges",
+        "Leaderboard",
+        "MaxT",
+        "Paired",
+        "Randomisation",
+        "Reliability",
+        "Stability",
+        "Swap",
+        "Teams",
+        "Tukey",
+    ]
+
+
+LEAD = "Which systems lead, and which differ?"
+SEPARATE = "Which metric separates systems, and how large must a difference be?"
+TOPICS = "How many topics?"
+JUDGED = "Do judgements, judges and teams change the results?"
+FURTHER = "Further analyses"
 
 
 class Entry(NamedTuple):
@@ -22,6 +57,7 @@ class Entry(NamedTuple):
 
     path: ``module:Class``.
     summary: First line of the docstring of the class.
+    panel: Question under which the help lists it.
     stored: Whether results are computed by plans and stored in studies; else made of a cube when
         they are asked for.
     registered: The class of one from `register`, which need not be importable.
@@ -30,8 +66,19 @@ class Entry(NamedTuple):
     name: str
     path: str
     summary: str
+    panel: str = FURTHER
     stored: bool = True
     registered: type[Method] | None = None
+
+    @property
+    def class_name(self) -> str:
+        """Name of the class, which the package offers."""
+        return self.path.partition(":")[2]
+
+    @property
+    def module(self) -> str:
+        """Module of the class, of a built-in method below this package."""
+        return self.path.partition(":")[0]
 
 
 BUILT_IN = (
@@ -39,75 +86,89 @@ BUILT_IN = (
         "leaderboard",
         "leaderboard.record:Leaderboard",
         "Leaderboard: runs, best first, with limits of means, rank sets, and groups.",
+        LEAD,
     ),
     Entry(
         "board",
         "leaderboard.board:Board",
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
-    ),
-    Entry(
-        "swap",
-        "swap.record:Swap",
-        "Swap method: how large a difference does another set of topics confirm?",
-    ),
-    Entry(
-        "stability",
-        "stability:Stability",
-        "Stability method: how often does a topic sample contradict most samples?",
-    ),
-    Entry(
-        "bootstrap",
-        "pairs.bootstrap:Bootstrap",
-        "Bootstrap test of all pairs of runs, with the estimated required difference.",
-    ),
-    Entry(
-        "randomisation",
-        "pairs.randomisation:Randomisation",
-        "Paired randomisation (sign-flip) test of all pairs of runs.",
-    ),
-    Entry(
-        "tukey",
-        "pairs.tukey:Tukey",
-        "Randomised Tukey HSD test, which controls the family-wise error rate.",
+        LEAD,
     ),
     Entry(
         "maxt",
         "pairs.maxt:MaxT",
         "Step-down max-T test of all pairs together, also of runs that vary differently.",
+        LEAD,
     ),
     Entry(
         "paired", "pairs.paired:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs."
     ),
     Entry(
+        "bootstrap",
+        "pairs.bootstrap:Bootstrap",
+        "Bootstrap test of all pairs of runs, with the estimated required difference.",
+        LEAD,
+    ),
+    Entry(
+        "randomisation",
+        "pairs.randomisation:Randomisation",
+        "Paired randomisation (sign-flip) test of all pairs of runs.",
+        LEAD,
+    ),
+    Entry(
+        "tukey",
+        "pairs.tukey:Tukey",
+        "Randomised Tukey HSD test, which controls the family-wise error rate.",
+        LEAD,
+    ),
+    Entry(
+        "swap",
+        "swap.record:Swap",
+        "Swap method: how large a difference does another set of topics confirm?",
+        SEPARATE,
+    ),
+    Entry(
+        "stability",
+        "stability:Stability",
+        "Stability method: how often does a topic sample contradict most samples?",
+        SEPARATE,
+    ),
+    Entry(
         "correlate",
         "correlate.record:Correlation",
         "Rank correlation between metrics, and between gain settings, with intervals.",
+        SEPARATE,
     ),
     Entry(
         "reliability",
         "reliability:Reliability",
         "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
+        TOPICS,
     ),
     Entry(
         "judges",
         "judges.record:Judges",
         "Judges, human or machine, against the judgements that count as truth.",
+        JUDGED,
     ),
     Entry(
         "teams",
         "teams.record:Teams",
         "Leave teams and topics out: what would a team lose that did not take part?",
+        JUDGED,
     ),
     Entry(
         "design",
         "design.record:Design",
         "Topic set size design: how many topics does a test collection need?",
+        TOPICS,
         stored=False,
     ),
     Entry(
         "wcw",
         "design.record:WorstCaseWidths",
         "Worst-case width of confidence intervals by number of topics, to compare measures.",
+        TOPICS,
         stored=False,
     ),
 )
@@ -125,9 +186,14 @@ def entries() -> tuple[Entry, ...]:
     return tuple(entry for entry in _ENTRIES.values() if entry.stored)
 
 
+def all_entries() -> tuple[Entry, ...]:
+    """Return all methods, those last whose results are not stored."""
+    return (*entries(), *(entry for entry in _ENTRIES.values() if not entry.stored))
+
+
 def all_names() -> tuple[str, ...]:
     """Return the names of all methods, those last whose results are not stored."""
-    return (*names(), *(entry.name for entry in _ENTRIES.values() if not entry.stored))
+    return tuple(entry.name for entry in all_entries())
 
 
 def load(name: str) -> type[Analysis]:
@@ -147,9 +213,11 @@ def find(name: str) -> type[Method] | None:
     entry = _ENTRIES[name]
     method = entry.registered
     if method is None:
-        module, _, class_name = entry.path.partition(":")
-        method = getattr(import_module(f"{__package__}.{module}"), class_name)
+        module = import_module(f"{__package__}.{entry.module}")
+        method = getattr(module, entry.class_name)
     if is_dataclass(method):
+        from scorecube.declare.options import document
+
         document(method)
     return method
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -183,6 +183,7 @@ class Reliability(Analysis):
     """
 
     name: ClassVar[str] = "reliability"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {}
     view: ClassVar[View] = VIEW
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("urbano2013",)

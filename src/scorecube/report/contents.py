@@ -8,6 +8,7 @@ from typing import Any
 
 from scorecube import names
 from scorecube.errors import counted, visible
+from scorecube.methods import index
 from scorecube.storage import Collection, find_unclaimed
 
 CUBE = (
@@ -65,8 +66,9 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         lines += [] if row["rankings"] else ["  imported scores, no rankings"]
     lines += [f"{path}: no head: deleted, or begun and killed" for path in facts["headless"]]
     if facts["collections"]:
-        done = any("leaderboard" in row["results"] for row in facts["collections"])
-        command = f"show {facts['study']} leaderboard" if done else f"leaderboard {facts['study']}"
+        first = index.names()[0]
+        done = any(first in row["results"] for row in facts["collections"])
+        command = f"show {facts['study']} {first}" if done else f"{first} {facts['study']}"
         lines.append(f"runs, best first: scorecube {command}")
     return "\n".join(map(visible, lines))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scorecube.analyses.frames import values
-from scorecube.analyses.protocol import ALL_COLLECTIONS
 from scorecube.declare import Table, View
 from scorecube.methods import index
 from scorecube.report import scores
@@ -35,5 +34,5 @@ def view_of(name: str) -> View:
 
 
 def joins_collections(name: str) -> bool:
-    """Return whether a result of a method is about all collections together."""
-    return name in index.names() and index.load(name).n_collections == ALL_COLLECTIONS
+    """Return whether a result of a method is about several collections together."""
+    return name in index.names() and index.load(name).joins

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import re
 from collections.abc import Sequence
@@ -13,12 +12,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.plan import check_analysis, make_plan
-from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SHARED
 from scorecube.analyses.units import units_of
 from scorecube.collection.arguments import as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
-from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
 from scorecube.errors import BadPlan, in_python, option
@@ -26,7 +24,6 @@ from scorecube.execute.executor import Executor, Progress, default_workers
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
-from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
@@ -118,14 +115,12 @@ def analyse(
             return result
         return result.assign_attrs({PRESET: preset.split()[0], ADAPTED: said})
 
-    if analysis.n_collections == ANY_NUMBER:
-        return analysed(judgement_sets(cube) if isinstance(cube, dict) else cube)
     cubes = cubes_of(cube)
     if list(cubes) == [""]:
         return analysed(cubes[""])
-    if analysis.n_collections == ALL_COLLECTIONS:
-        record = dataclasses.replace(cast("Any", analysis), collections=tuple(cubes))
-        return analysed(join_collections(cubes), record)
+    if analysis.joins:
+        record, (group,) = analysis.grouped(list(cubes))
+        return analysed(record.join({name: cubes[name] for name in group}, {}, {}), record)
     results = {name: analysed(one) for name, one in cubes.items()}
     return cast("xr.Dataset", _joined(results))
 
@@ -201,7 +196,7 @@ def _is_of_several(result: Any) -> bool:
     if not isinstance(result, xr.Dataset) or names.COLLECTION not in result.dims:
         return False
     name = result.attrs.get("analysis")
-    return names.SCORE in result or (name in index.names() and index.load(name).n_collections == 1)
+    return names.SCORE in result or (name in index.names() and not index.load(name).joins)
 
 
 def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:

@@ -218,7 +218,7 @@ def tasks_of(
     """
     single, several = dict[int, Entry](), list[SweepTask]()
     for place, entry in enumerate(entries):
-        if entry.analysis.n_collections != 1 and len(sources) > 1:
+        if entry.analysis.joins and len(sources) > 1:
             several.append(SweepTask(tuple(sources), {place: entry}))
         else:
             single[place] = entry

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
 from scorecube.analyses.plan import Plan, check_analysis, make_plan
-from scorecube.analyses.protocol import ALL_COLLECTIONS, ANY_NUMBER, Analysis
+from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import labels
-from scorecube.collection.judgement_sets import judgement_sets
-from scorecube.collection.rankings import with_rankings
-from scorecube.collection.schema import labels_of
-from scorecube.collection.selection import select
-from scorecube.errors import BadName, BadPlan, BadStudy, option
+from scorecube.errors import BadStudy, about
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
 from scorecube.execute.run import run
-from scorecube.methods.leaderboard.collections import in_board_order, join_collections
-from scorecube.names import GAIN, SETTING, TOPIC
+from scorecube.names import TOPIC
 from scorecube.storage import Collection, Study, select_disjoint
 from scorecube.workflow.presets import preset_of, selection_of
 
@@ -88,15 +81,6 @@ class Task:
         return result
 
 
-@contextmanager
-def _naming(subject: str) -> Iterator[None]:
-    """Say what an error is about."""
-    try:
-        yield
-    except (BadName, BadPlan) as error:
-        raise type(error)(f"{subject}: {error.marked}", option=error.option) from None
-
-
 def plan_in_study(
     study: Study,
     analysis: Analysis,
@@ -123,7 +107,7 @@ def plan_in_study(
         raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
     read = Cubes() if cubes is None else cubes
 
-    record, groups = _grouped(study, analysis, chosen, named=collections is not None)
+    record, groups = analysis.grouped(chosen, named=collections is not None)
     of_paper = preset_of(preset, record.name) if preset else None
     tasks = []
     for group in groups:
@@ -134,18 +118,11 @@ def plan_in_study(
         said, fitted = list[str](), record
         if of_paper is not None:
             part, said = selection_of(of_paper, whole[group[0]], part)
-        if record.n_collections == ANY_NUMBER:
-            cube = _of_judges(study, whole, part)
-        elif record.n_collections == ALL_COLLECTIONS:
-            cube = _of_board(whole, part)
-        else:
-            cube = select(whole[group[0]], **part)
-            if record.uses_rankings:
-                cube = with_rankings(cube, study[group[0]].rankings)
+        cube = record.join(whole, _Rankings(study, group), part)
         if of_paper is not None:
             fitted, remarks = record.fitted(of_paper, cube.sizes[TOPIC])
             said += remarks
-        with _naming(group[0]):
+        with about(group[0]):
             plan = make_plan(cube, fitted, trials=trials, seed=seed, said=said)
         asked = {PRESET: preset, ADAPTED: said} if preset else {}
         versions = {name: read[name][0] for name in group}
@@ -153,55 +130,18 @@ def plan_in_study(
     return tasks
 
 
-def _grouped(
-    study: Study, analysis: Any, chosen: list[str], *, named: bool
-) -> tuple[Any, list[list[str]]]:
-    """Return the analysis with the names of what it compares, and the collections of each task."""
-    if analysis.n_collections == ALL_COLLECTIONS:
-        group = in_board_order(chosen)
-        return dataclasses.replace(analysis, collections=tuple(group)), [group]
-    if analysis.n_collections != ANY_NUMBER:
-        return analysis, [[name] for name in chosen]
-    truth = analysis.truth or (chosen[0] if named else "")
-    judges = list(analysis.judges or [name for name in chosen if name != truth])
-    if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
-        raise BadPlan(
-            f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}: expected other "
-            f"collections, each once; {study.path} has {', '.join(study)}",
-            option="judges" if truth else "truth",
-        )
-    return dataclasses.replace(analysis, truth=truth, judges=tuple(judges)), [[truth, *judges]]
+class _Rankings(Mapping[str, xr.Dataset]):
+    """Rankings of the collections of a study that have some, opened when they are used."""
 
+    def __init__(self, study: Study, collections: Sequence[str]) -> None:
+        self._study = study
+        self._names = [name for name in collections if study[name].head.rankings]
 
-def _of_judges(
-    study: Study, cubes: Mapping[str, xr.Dataset], selection: Mapping[str, Any]
-) -> xr.Dataset:
-    """Return the selected scores of the truth and of judges, with counts of their labels."""
-    options = dict(selection)
-    if options.pop("missing", None) == "drop":
-        cubes = {name: select(cube, missing="drop") for name, cube in cubes.items()}
-    evaluated = {name: study[name].rankings for name in cubes if study[name].head.rankings}
-    cube = judgement_sets(cubes, evaluated)
-    if (gains := options.pop("gains", None)) is not None:
-        settings = labels_of(cube, SETTING)
-        if unknown := set(gains).difference(settings):
-            raise BadName(f"no gain setting {', '.join(unknown)} in all sets of judgements")
-        cube = cube.isel({GAIN: [k for k, setting in enumerate(settings) if setting in gains]})
-    return select(cube, **options)
+    def __getitem__(self, name: str) -> xr.Dataset:
+        return self._study[name].rankings
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
 
-def _of_board(cubes: Mapping[str, xr.Dataset], selection: Mapping[str, Any]) -> xr.Dataset:
-    """Return the selected scores of collections, joined along topic; BadPlan for top runs."""
-    options = {key: value for key, value in selection.items() if value not in (None, False)}
-    if key := next(iter(options.keys() & {"top_runs", "by"}), None):
-        raise BadPlan(
-            f"{option(key, options[key])}: a board ranks all runs; name some with {option('runs')}",
-            option=key,
-        )
-    missing = options.pop("missing", "refuse")
-    after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
-    parts = {}
-    for name, cube in cubes.items():
-        with _naming(name):
-            parts[name] = select(cube, **options)
-    return select(join_collections(parts, missing=missing), **after)
+    def __len__(self) -> int:
+        return len(self._names)

@@ -100,6 +100,7 @@ class Correlation(Analysis):
     """
 
     name: ClassVar[str] = "correlate"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {}
     view: ClassVar[View] = VIEW
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("kendall1938", "yilmaz2008", "sakai2016")

@@ -8,6 +8,7 @@ Faggioli et al. 2023, "Perspectives on large language models for relevance judgm
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,13 +16,15 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.protocol import ANY_NUMBER, Analysis, Totals
-from scorecube.collection.judgement_sets import NOT_COMMON, sets_and_settings
-from scorecube.collection.schema import CELL, label_array
+from scorecube.analyses.protocol import Analysis, Groups, Totals
+from scorecube.collection.judgement_sets import NOT_COMMON, judgement_sets, sets_and_settings
+from scorecube.collection.schema import CELL, label_array, labels_of
+from scorecube.collection.selection import select
 from scorecube.declare import Variable, View, along, limits_of, option_field
-from scorecube.errors import BadPlan
+from scorecube.errors import BadName, BadPlan, option
 from scorecube.methods.judges.comparison import ALL_SHARED, Comparison, comparison_of, labels
 from scorecube.methods.judges.view import VIEW
+from scorecube.names import SETTING
 from scorecube.statistics.agreement import COEFFICIENTS
 
 VARIABLES = (
@@ -103,7 +106,7 @@ class Judges(Analysis):
     view: ClassVar[View] = VIEW
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("ferro2022", "angelopoulos2023", "krippendorff2011")
-    n_collections: ClassVar[int] = ANY_NUMBER
+    joins: ClassVar[bool] = True
     resamples: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ("--truth nist --judges gpt4,llama --labels 10,20,30",)
 
@@ -116,6 +119,36 @@ class Judges(Analysis):
     labels: tuple[int, ...] = option_field(
         (10, 20, 30), "Numbers of topics with labels of the truth, for corrected means.", minimum=4
     )
+
+    def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
+        truth = self.truth or (collections[0] if named else "")
+        judges = list(self.judges or [name for name in collections if name != truth])
+        if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
+            raise BadPlan(
+                f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}: expected other "
+                f"collections, each once; there are {', '.join(collections)}",
+                option="judges" if truth else "truth",
+            )
+        return Groups(replace(self, truth=truth, judges=tuple(judges)), [[truth, *judges]])
+
+    def join(
+        self,
+        cubes: Mapping[str, xr.Dataset],
+        rankings: Mapping[str, xr.Dataset],
+        selection: Mapping[str, Any],
+    ) -> xr.Dataset:
+        """Return the selected scores of the truth and of judges, with counts of their labels."""
+        options = dict(selection)
+        if options.pop("missing", None) == "drop":
+            cubes = {name: select(cube, missing="drop") for name, cube in cubes.items()}
+        cube = judgement_sets(cubes, {name: rankings[name] for name in rankings} or None)
+        if (gains := options.pop("gains", None)) is not None:
+            settings = labels_of(cube, SETTING)
+            if unknown := set(gains).difference(settings):
+                raise BadName(f"no gain setting {', '.join(unknown)} in all sets of judgements")
+            chosen = [k for k, setting in enumerate(settings) if setting in gains]
+            cube = cube.isel({names.GAIN: chosen})
+        return select(cube, **options)
 
     def table(self, cube: xr.Dataset) -> Any:
         truth, *others = sets_and_settings(cube)[0]

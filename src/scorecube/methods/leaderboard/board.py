@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -14,15 +14,16 @@ from scorecube import names
 from scorecube.analyses.differences import least_of
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.preparation import make_table
-from scorecube.analyses.protocol import ALL_COLLECTIONS, Totals
+from scorecube.analyses.protocol import Groups, Totals
 from scorecube.analyses.table import ScoreTable
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.schema import label_array, labels_of
+from scorecube.collection.selection import select
 from scorecube.collection.selection import standardise as standardised
 from scorecube.collection.teams import listed
 from scorecube.declare import View, option_field
-from scorecube.errors import BadPlan, option, plural
-from scorecube.methods.leaderboard.collections import OTHER_RANGES
+from scorecube.errors import BadPlan, about, option, plural
+from scorecube.methods.leaderboard.collections import OTHER_RANGES, in_board_order, join_collections
 from scorecube.methods.leaderboard.record import Leaderboard
 from scorecube.methods.leaderboard.view import RUNS_OF_SEVERAL
 from scorecube.statistics.intervals import FEW, mean_limits
@@ -47,7 +48,8 @@ class Board(Leaderboard):
 
     name: ClassVar[str] = "board"
     view: ClassVar[View] = RUNS_OF_SEVERAL
-    n_collections: ClassVar[int] = ALL_COLLECTIONS
+    in_demo: ClassVar[Mapping[str, Any] | None] = None
+    joins: ClassVar[bool] = True
     examples = ("--seed 1", "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1")
 
     collections: tuple[str, ...] = ()
@@ -59,6 +61,30 @@ class Board(Leaderboard):
         "Scores of each topic relative to those of all runs: z, std-AB (0.15 z + 0.5, cut at 0 and "
         "1), or rank, the share of other runs with a lower score; or none.",
     )
+
+    def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
+        group = in_board_order(collections)
+        return Groups(replace(self, collections=tuple(group)), [group])
+
+    def join(
+        self,
+        cubes: Mapping[str, xr.Dataset],
+        rankings: Mapping[str, xr.Dataset],
+        selection: Mapping[str, Any],
+    ) -> xr.Dataset:
+        """Return the selected scores, joined along topic; BadPlan for top runs."""
+        options = {key: value for key, value in selection.items() if value not in (None, False)}
+        for key in options.keys() & {"top_runs", "by"}:
+            named = option(key, options[key])
+            text = f"{named}: a board ranks all runs; name some with {option('runs')}"
+            raise BadPlan(text, option=key)
+        missing = options.pop("missing", "refuse")
+        after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
+        parts = {}
+        for name, cube in cubes.items():
+            with about(name):
+                parts[name] = select(cube, **options)
+        return select(join_collections(parts, missing=missing), **after)
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
         weights, scores = read_weights(self.weights), cube

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -121,6 +122,7 @@ class Leaderboard(Analysis):
     """
 
     name: ClassVar[str] = "leaderboard"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {}
     view: ClassVar[View] = RUNS_OF_ONE
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("mogstad2024",)

@@ -5,6 +5,7 @@ References: Romano and Wolf 2005, Algorithms 3.1 and 4.1; Westfall and Young 199
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,6 +52,7 @@ class MaxT(ResampledTest):
     """
 
     name: ClassVar[str] = "maxt"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {}
     view: ClassVar[View] = VIEW
     references: ClassVar[tuple[str, ...]] = ("romano2005",)
     joint: ClassVar[bool] = True

@@ -62,6 +62,7 @@ class Swap(TwoSamples):
     """
 
     name: ClassVar[str] = "swap"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {"sampling": "replacement"}
     view: ClassVar[View] = VIEW
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("voorhees2002", "sakai2005", "sakai2007")

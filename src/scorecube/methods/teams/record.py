@@ -58,6 +58,7 @@ class Teams(Analysis):
     """
 
     name: ClassVar[str] = "teams"
+    in_demo: ClassVar[Mapping[str, Any] | None] = {"pool_depth": 20}
     view: ClassVar[View] = VIEW
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("sakaishang2016",)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scorecube.collection.selection import standardise as standardise
     from scorecube.errors import ScorecubeError as ScorecubeError
     from scorecube.ingest.public import fetch as fetch
+    from scorecube.methods.compare.comparison import compare as compare
+    from scorecube.methods.compare.gate import gate as gate
     from scorecube.methods.design.estimates import variances as variances
     from scorecube.methods.design.sizes import topic_set_size as topic_set_size
     from scorecube.methods.design.sizes import wcw as wcw
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import read_rankings as read_rankings
     from scorecube.workflow.api import samples as samples
     from scorecube.workflow.api import table as table
-    from scorecube.workflow.comparison import compare as compare
-    from scorecube.workflow.gate import gate as gate
     from scorecube.workflow.sweep import sweep as sweep
     from scorecube.workflow.sweep_file import Entry as Entry
 
@@ -56,8 +56,8 @@ _NAMES = {
     "report.papers": "latex markdown",
     "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
     "list_analyses list_metrics open_study read_rankings samples table",
-    "workflow.comparison": "compare",
-    "workflow.gate": "gate",
+    "methods.compare.comparison": "compare",
+    "methods.compare.gate": "gate",
     "workflow.sweep": "sweep",
     "workflow.sweep_file": "Entry",
 }

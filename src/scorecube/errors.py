@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-START, END = "\x02", "\x03"
+START = "\x02"
+END = "\x03"
 """Control characters around an argument in a message, perhaps with its value."""
 BETWEEN = "\x04"
 """Control character between what Python and what the command line says."""

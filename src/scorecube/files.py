@@ -88,7 +88,8 @@ def check_target(path: PathLike) -> None:
 
     Raises BadOutput: A missing folder; a folder, a device or a pipe in place of the file.
     """
-    target, problem = Path(path), ""
+    target = Path(path)
+    problem = ""
     with _translated_errors(target):
         # A link to one of a process's open files, as /dev/stdout is, must not be replaced either.
         special = target.is_symlink() and target.readlink().parts[:2] == ("/", "proc")

@@ -23,7 +23,9 @@ from scorecube.methods.design.estimates import CONDITIONS
 from scorecube.methods.design.power import exact_noncentrality
 from scorecube.metrics import gain_values, parse_metric
 
-S, A, B = 3, 2, 1
+S = 3
+A = 2
+B = 1
 
 
 class Number(NamedTuple):
@@ -217,7 +219,8 @@ def _tau(n_runs: int, swapped: int) -> dict[str, Any]:
         up = min(swapped, n_runs - 1 - place)
         order.insert(place, order.pop(place + up))
         swapped -= up
-    first, second = np.outer(range(n_runs), [1, 1]), np.outer(np.argsort(order), [1, 1])
+    first = np.outer(range(n_runs), [1, 1])
+    second = np.outer(np.argsort(order), [1, 1])
     cube = _cube(AP=first / n_runs, RR=second / n_runs)
     result = sc.analyse(cube, sc.Correlation())
     row = sc.table(result, "metrics").iloc[0]

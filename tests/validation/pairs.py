@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
+from scorecube.methods.compare.comparison import Asked, Compared, compared
+from scorecube.methods.compare.gate import FAIL, PASS, decide
 from scorecube.workflow.api import analyse
-from scorecube.workflow.comparison import Asked, Compared, compared
-from scorecube.workflow.gate import FAIL, PASS, decide
 from tests.validation import truths
 from tests.validation.cases import MODEL, POPULATION, Case
 from tests.validation.rates import ALPHA, EQUAL_MEANS, TRIALS, Values, chained, covers

@@ -11,11 +11,11 @@ import numpy as np
 
 import scorecube as sc
 from scorecube.analyses.preparation import make_table
+from scorecube.methods.compare.comparison import Asked, compared
+from scorecube.methods.compare.gate import FAIL, PASS, judge
 from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse
-from scorecube.workflow.comparison import Asked, compared
-from scorecube.workflow.gate import FAIL, PASS, judge
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
 
 ALPHA = 0.05

@@ -16,9 +16,9 @@ from scipy import stats
 import scorecube as sc
 from scorecube import names
 from scorecube.errors import BadPlan
-from scorecube.report.comparison import NOT_JUDGED as NOT
+from scorecube.methods.compare import gate as module
+from scorecube.methods.compare.view import NOT_JUDGED as NOT
 from scorecube.statistics.intervals import Sample, mean_limits, p_of_mean
-from scorecube.workflow import gate as module
 
 if TYPE_CHECKING:
     from tests.conftest import Cli

@@ -78,7 +78,9 @@ def pair_differences(table: ScoreTable, pairs: RunPairs) -> PairDifferences:
 def difference_in(table: ScoreTable, cell: int, pairs: RunPairs) -> PairDifferences:
     """Return the differences of some pairs of runs in a cell, (pair,)."""
     first, second = pairs
-    scores, mean, width = table.scores[cell], table.means[cell], width_of(table, cell)
+    scores = table.scores[cell]
+    mean = table.means[cell]
+    width = width_of(table, cell)
     least = least_of(table, cell)
     of_units = scores[first] - scores[second]
     samples = table.samples(of_units)

@@ -234,6 +234,17 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(label=label)
 
 
+def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as plain values; None for numbers that are missing or infinite."""
+    return [
+        {
+            str(name): None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in row.items()
+        }
+        for row in frame.to_dict("records")
+    ]
+
+
 def values(result: xr.Dataset) -> pd.DataFrame:
     """Return every value of every variable with its labels: a table of any analysis."""
     frames = [

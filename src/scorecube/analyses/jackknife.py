@@ -44,7 +44,8 @@ def limits(
     from scipy.special import stdtrit
 
     without = np.asarray(replicates, float)
-    n_groups, (there, back) = len(without), LINKS[scale]
+    n_groups = len(without)
+    there, back = LINKS[scale]
     if n_groups < 2:
         return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

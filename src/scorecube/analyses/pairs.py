@@ -13,7 +13,8 @@ from scorecube.analyses.table import ScoreTable
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadName, BadPlan, counted
 
-REFUSED_BINARY, FEW_BINARY = 5, 10
+REFUSED_BINARY = 5
+FEW_BINARY = 10
 """Numbers of units up to which scores 0 and 1 are refused, and noted: a difference on all of so few
 is no rare event, and has an infinite t."""
 
@@ -23,7 +24,8 @@ def pairs_of(runs: Sequence[Any], baseline: str | None = None) -> RunPairs:
     first, second = np.triu_indices(len(runs), 1)
     if baseline is not None:
         base = runs.index(baseline)
-        first, second = np.delete(np.arange(len(runs)), base), np.full(len(runs) - 1, base)
+        first = np.delete(np.arange(len(runs)), base)
+        second = np.full(len(runs) - 1, base)
     return first.astype(np.int32), second.astype(np.int32)
 
 
@@ -37,7 +39,8 @@ def check_pairs(
     table: ScoreTable, name: str, baseline: str | None = None, *, least_units: int = 2
 ) -> ScoreTable:
     """Return the table; refuse fewer than 2 runs, or units, and no such baseline."""
-    n_runs, n_units = len(table.runs), table.sizes.size
+    n_runs = len(table.runs)
+    n_units = table.sizes.size
     if n_runs < 2 or n_units < least_units:
         raise BadPlan(
             f"{name} needs 2 runs and {counted(least_units, 'topic')}; "

@@ -92,7 +92,8 @@ def make_plan(
     trials = SHARED["trials"].checked(analysis.default_trials if trials is None else trials)
     seed = SHARED["seed"].checked(seed)
     if not analysis.resamples:
-        trials, seed = 1, 0
+        trials = 1
+        seed = 0
     table = replace(analysis.table(cube), trials=trials, seed=seed)
     about_topics = [cube.attrs[names.LEFT_OUT]] if names.LEFT_OUT in cube.attrs else []
     warnings = (*said, *about_topics, *analysis.notes(table))

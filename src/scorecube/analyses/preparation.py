@@ -51,7 +51,8 @@ def make_table(
     weights: Weights of collections; 1 for those that it does not name.
     on_grid: Whether scores are put on the grid, which refuses differences that are too small.
     """
-    cube, notes = as_cube(cube), list[str]()
+    cube = as_cube(cube)
+    notes = list[str]()
     schema.check(cube, schema.CUBE, "the cube")
     if undecided(cube):  # a lazy cube: before means over seeds, which are not 0 and 1
         cube = ranged(cube.assign({names.SCORE: cube[names.SCORE].compute()}))
@@ -139,8 +140,11 @@ def _unit_scores(
     distinct: bool (metric, gain).
     of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
     """
-    order, starts = np.argsort(of_topic, kind="stable"), np.cumsum(sizes) - sizes
-    mean, binary, ranges = [], [], list[Range | None]()
+    order = np.argsort(of_topic, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    mean = []
+    binary = []
+    ranges = list[Range | None]()
     for metric, gain in np.argwhere(distinct).tolist():
         scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
         binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))

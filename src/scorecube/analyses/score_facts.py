@@ -52,7 +52,8 @@ PREFERRED = (
 
 def means(cube: xr.Dataset) -> xr.Dataset:
     """Return the mean score of every run: `MEANS`."""
-    scores, rest = cube[names.SCORE], cube.drop_vars(names.SCORE)
+    scores = cube[names.SCORE]
+    rest = cube.drop_vars(names.SCORE)
     return annotate(rest.assign(mean=scores.mean("topic"), n_topics=scores.count("topic")), MEANS)
 
 
@@ -77,11 +78,13 @@ def preferred_rank(rankings: xr.Dataset) -> xr.Dataset:
     A run's preferred rank r_p is the first rank of the highest level in its list. Of runs with
     equal ranks the first by name is taken.
     """
-    level_at_rank, judged = rankings[LEVEL_AT_RANK].values, rankings[names.N_JUDGED].values
+    level_at_rank = rankings[LEVEL_AT_RANK].values
+    judged = rankings[names.N_JUDGED].values
     # Unjudged documents are negative: a list without anything relevant has levels of at most 0.
     relevant = level_at_rank.max(axis=-1, initial=0) > 0
     ranks = np.where(relevant, level_at_rank.argmax(axis=-1) + 1, 0)
-    run, rank = ranks.argmax(axis=0), ranks.max(axis=0)
+    run = ranks.argmax(axis=0)
+    rank = ranks.max(axis=0)
     seen = np.arange(level_at_rank.shape[-1]) < rank[:, np.newaxis]
     levels = np.where(seen, level_at_rank[run, np.arange(len(run))], -1)
     shown = np.arange(judged.shape[1] - 1, 0, -1)

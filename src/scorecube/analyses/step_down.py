@@ -30,7 +30,8 @@ from scorecube.statistics.paired_tests import holm
 
 MODERATION = 4.0
 """Weight of the median variance beside the own one: family-wise error at most .062 in 36 truths."""
-TILE, TRIALS_AT_ONCE = 128, 512
+TILE = 128
+TRIALS_AT_ONCE = 512
 """Pairs that are observed, and trials that are computed together; results do not depend on it."""
 
 
@@ -171,7 +172,8 @@ def maxima_block(
     Returns reached: int64 (cell, pair), of a family behind that before it: see `adjusted_counts`.
     Returns largest, largest_t: float64 (cell, family, trial); (cell, trial), of means of runs.
     """
-    n_cells, n_pairs = len(families), sum(len(family.first) for family in families[0])
+    n_cells = len(families)
+    n_pairs = sum(len(family.first) for family in families[0])
     reached = np.zeros((n_cells, n_pairs), np.int64)
     largest = np.zeros((n_cells, len(families[0]), stop - start))
     largest_t = np.empty((n_cells, stop - start))

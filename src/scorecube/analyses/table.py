@@ -173,7 +173,8 @@ class ScoreTable:
 
     def samples(self, scores: FloatArray) -> list[Sample]:
         """Return scores or differences, (..., unit), by collection: sums, sizes, weight."""
-        sums, sizes = scores * self.sizes, self.sizes
+        sums = scores * self.sizes
+        sizes = self.sizes
         return [Sample(weight, sums[..., at], sizes[at], bag) for _, weight, at, bag in self.strata]
 
     @cached_property
@@ -187,7 +188,8 @@ class ScoreTable:
             return self.scores
         values = np.empty_like(self.scores)
         for part in self.strata:
-            sizes, means = self.sizes[part.units], self.means_in(part)[..., np.newaxis]
+            sizes = self.sizes[part.units]
+            means = self.means_in(part)[..., np.newaxis]
             apart = self.scores[..., part.units] - means
             values[..., part.units] = means + sizes / sizes.mean() * apart
         return values

@@ -28,7 +28,9 @@ from scorecube.names import Purpose
 
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
-HELD_BYTES, LEAST_TRIALS, MOST_TRIALS = 2**20, 32, 512
+HELD_BYTES = 2**20
+LEAST_TRIALS = 32
+MOST_TRIALS = 512
 """Of sums that are held together, so that they stay in the second-level cache, and their trials."""
 Way = Literal["disjoint", "replacement", "independent"]
 SAMPLINGS = {kind.name.lower(): int(kind) for kind in Sampling}
@@ -86,7 +88,8 @@ class TwoSamples(Analysis):
 
     def notes(self, table: ScoreTable) -> list[str]:
         check_pairs(table, self.name)
-        n, largest = table.sizes.size, self.n_drawn(table)[-1]
+        n = table.sizes.size
+        largest = self.n_drawn(table)[-1]
         for sampling in self.samplings:
             needed = largest * (2 if sampling == "disjoint" else 1)
             if sampling != "replacement" and needed > n:
@@ -116,10 +119,12 @@ class TwoSamples(Analysis):
 
     def draws(self, table: ScoreTable, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
         """Yield what is drawn in trials that are computed together: results do not depend on it."""
-        key, n_units = table.key(purpose), table.sizes.size
+        key = table.key(purpose)
+        n_units = table.sizes.size
         step = self.step(table)
         for i, j in np.ndindex(len(self.samplings), len(self.n_drawn(table))):
-            kind, size = SAMPLINGS[self.samplings[i]], self.n_drawn(table)[j]
+            kind = SAMPLINGS[self.samplings[i]]
+            size = self.n_drawn(table)[j]
             for low in range(start, stop, step):
                 trials = range(low, min(low + step, stop))
                 counts = partial(topic_counts, key, kind, n_units, size, low, trials.stop)
@@ -152,7 +157,9 @@ class TwoSamples(Analysis):
 
     def drawn(self, table: ScoreTable) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
-        key, n, size = table.key(Purpose.SWAP_TOPICS), table.sizes.size, self.n_drawn(table)[-1]
+        key = table.key(Purpose.SWAP_TOPICS)
+        n = table.sizes.size
+        size = self.n_drawn(table)[-1]
         kinds = [SAMPLINGS[sampling] for sampling in self.samplings]
         positions = [topic_samples(key, kind, n, size, 0, table.trials) for kind in kinds]
         dims = (names.SAMPLING, names.TRIAL, names.HALF, names.DRAW)

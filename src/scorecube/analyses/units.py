@@ -18,7 +18,8 @@ from scorecube.statistics.grid import MOST_TOPICS
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Range = tuple[float, float]
-GROUPS_LEFT_OUT, LEAST_LEFT_OUT = 10, 5
+GROUPS_LEFT_OUT = 10
+LEAST_LEFT_OUT = 5
 """Groups of units that are left out, and the fewest units of which any are."""
 
 
@@ -57,15 +58,20 @@ def units_of(
     n_topics = cube.sizes[names.TOPIC]
     collections = np.broadcast_to(cube.coords.get(names.COLLECTION, ""), n_topics).astype(object)
     grouped = names.TOPIC_GROUP if names.TOPIC_GROUP in cube.coords else names.TOPIC
-    labels, of_topic = np.array(labels_of(cube, grouped), object), np.empty(n_topics, np.int64)
-    strata, start, bags = list[Stratum](), 0, cube.attrs.get("bags", names.N_BAGS)
+    labels = np.array(labels_of(cube, grouped), object)
+    of_topic = np.empty(n_topics, np.int64)
+    strata = list[Stratum]()
+    start = 0
+    bags = cube.attrs.get("bags", names.N_BAGS)
     weight_of = {str(name): (weights or {}).get(name, 1.0) for name in np.unique(collections)}
     for name, weight in weight_of.items():
-        here, where = np.flatnonzero(collections == name), f"{name}: " if name else ""
+        here = np.flatnonzero(collections == name)
+        where = f"{name}: " if name else ""
         groups, unit = np.unique(labels[here], return_inverse=True)
         n_units = len(groups)
         if n_units < len(here):
-            topics, groups_of = counted(len(here), "topic"), counted(n_units, "group")
+            topics = counted(len(here), "topic")
+            groups_of = counted(n_units, "group")
             notes.append(f"{where}{topics} in {groups_of}, which are drawn as units.")
         if in_bags and bags != "none" and n_units > MOST_TOPICS:
             notes.append(
@@ -73,7 +79,8 @@ def units_of(
                 "units, and counted as wins, ties and losses; means are of all topics."
             )
             key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
-            unit, n_units = (_random_places(key, n_units) * bags // n_units)[unit], bags
+            unit = (_random_places(key, n_units) * bags // n_units)[unit]
+            n_units = bags
         of_topic[here] = start + unit
         units = slice(start, start + n_units)
         share = float(weight) / sum(map(float, weight_of.values()))

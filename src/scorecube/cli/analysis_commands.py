@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from scorecube.execute.executor import Executor
     from scorecube.workflow.tasks import Task
 
-TRIALS, PRESET = "trials", "preset"
+TRIALS = "trials"
+PRESET = "preset"
 
 
 def analysis_command(name: str) -> Callable[..., None]:
@@ -113,7 +114,8 @@ def print_notes(notes: Mapping[str, Sequence[str]]) -> None:
 
 def run_task(task: Task, executor: Executor) -> xr.Dataset:
     """Run one task with progress and return its result."""
-    name, unit = subject(task), task.plan.analysis.unit
+    name = subject(task)
+    unit = task.plan.analysis.unit
     if recorded := task.recorded():
         rest = task.plan.n_units - recorded
         notify(f"{name}: {recorded:,} {unit} are recorded already; {rest:,} to go")

@@ -92,7 +92,8 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
         f"{sum(judged[1:])} relevant; by level {by_level}"
     ]
     if excluded := cube.attrs.get(EXCLUDED):
-        count, labels = counted(len(excluded), "topic"), ", ".join(excluded[:10])
+        count = counted(len(excluded), "topic")
+        labels = ", ".join(excluded[:10])
         lines.append(f"{count} without a relevant document left out: {labels}")
     if missing := int((rankings[N_RETRIEVED].sel({TOPIC: cube[TOPIC].values}) == 0).sum()):
         lines.append(f"{missing} rankings of judged topics are missing in runs: score 0")

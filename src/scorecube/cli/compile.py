@@ -16,7 +16,8 @@ from scorecube.workflow import api
 logging.getLogger("scorecube").setLevel(logging.ERROR)  # no remarks on small collections
 logging.getLogger("scorecube.kernels").setLevel(logging.WARNING)  # who keeps it waiting
 with tempfile.TemporaryDirectory() as folder:
-    run, qrels = Path(folder, "run.txt"), Path(folder, "qrels.txt")
+    run = Path(folder, "run.txt")
+    qrels = Path(folder, "qrels.txt")
     run.write_text("1 Q0 a 1 2.5 r\n1 Q0 b 2 1.5 r\n")
     qrels.write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n")
     rankings = api.read_rankings([run], qrels, workers=1)

@@ -11,11 +11,14 @@ from scorecube.cli.terminal import echo, echo_results, notify, track_progress
 if TYPE_CHECKING:
     import xarray as xr
 
-NAME, LIKE = "demo", "NTCIR-5 Chinese"
+NAME = "demo"
+LIKE = "NTCIR-5 Chinese"
 """The collection, and the published one whose numbers of relevant documents its topics have."""
 METRICS = ("nDCG@10", "AP", "Q", "RR")
-N_RUNS, N_TEAMS = 24, 8
-SEED, TRIALS = 2007, 1000
+N_RUNS = 24
+N_TEAMS = 8
+SEED = 2007
+TRIALS = 1000
 
 
 def demo(

@@ -181,7 +181,8 @@ def cubes_of_study(study: str, selection: Mapping[str, Any]) -> Iterator[tuple[s
     from scorecube.collection.selection import select
     from scorecube.storage import open_study
 
-    opened, chosen = open_study(study), dict(selection)
+    opened = open_study(study)
+    chosen = dict(selection)
     names = chosen.pop("collection") or list(opened)
     if not names:
         raise BadStudy(

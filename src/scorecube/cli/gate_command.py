@@ -41,7 +41,7 @@ def compare(
 
     Example: scorecube compare nightly.zarr ours main
     """
-    from scorecube.workflow import comparison
+    from scorecube.methods.compare import comparison
 
     scores = _cubes(study, collections)
     how: Any = {"metrics": split(metrics), "missing": missing}
@@ -81,9 +81,9 @@ def gate(
 
     Example: scorecube gate nightly.zarr --run ours --baseline main --margin 0.01
     """
-    from scorecube.report.comparison import what_is_shown
-    from scorecube.workflow import comparison
-    from scorecube.workflow.gate import gate as judge
+    from scorecube.methods.compare import comparison
+    from scorecube.methods.compare.gate import gate as judge
+    from scorecube.methods.compare.view import what_is_shown
 
     scores = _cubes(study, collections)
     if baseline is not None and margin is None and at_least is None:
@@ -132,7 +132,7 @@ def _cubes(study: str, collections: Text) -> Any:
 
 def _show(compared: Any, form: str) -> None:
     """Print a comparison, or a gate."""
-    from scorecube.report import comparison
+    from scorecube.methods.compare import view as comparison
     from scorecube.report.contents import as_json
 
     if form == "json" and "status" in compared.attrs:

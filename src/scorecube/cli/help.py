@@ -10,7 +10,8 @@ from typing import Any
 from scorecube.cli.options import SCORES
 
 FIRST = "Options"
-WIDEST, LONGEST = 100, 8
+WIDEST = 100
+LONGEST = 8
 """Columns of the help at most, and of the kind of value that stands behind a flag."""
 KINDS = {"str": "TEXT", "list[str]": "TEXT", "path": "PATH", "float": "X", "range": "N"}
 

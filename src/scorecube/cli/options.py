@@ -16,7 +16,8 @@ from scorecube.declare.presets import Paper
 from scorecube.errors import BadPlan
 from scorecube.ingest.options import COLLECTION
 
-SCORES, ADVANCED = "Which scores", "Advanced"
+SCORES = "Which scores"
+ADVANCED = "Advanced"
 """Panels of the help, behind the options of a command."""
 PANELS = dict.fromkeys(("collection", *SELECTION), SCORES) | dict.fromkeys(
     ("workers", "cluster", "scheduler", "dry_run"), ADVANCED
@@ -45,7 +46,8 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
     settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
-    kind, default = option.scalar or str, cast("Any", option.default_text())
+    kind = option.scalar or str
+    default = cast("Any", option.default_text())
     if option.choices and option.scalar is str:
         kind = cast("Any", Literal)[tuple(option.choices)]
     elif option.choices:

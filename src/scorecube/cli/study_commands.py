@@ -90,7 +90,9 @@ def show(
     from scorecube.report.study import collect_table
     from scorecube.storage import open_study
 
-    opened, chosen, wanted = open_study(study), split(collection), split(columns)
+    opened = open_study(study)
+    chosen = split(collection)
+    wanted = split(columns)
     frame, caption = collect_table(
         opened, analysis, table, chosen, all_results, average, split(metrics), form, where_of(where)
     )
@@ -127,7 +129,9 @@ def figure(
     check_figure_path(target)
     if kind == "bars" and by is None:
         raise BadPlan("--kind bars is about --by; state what the bars are of", option="by")
-    opened, chosen, of = open_study(study), split(collection), split(metrics)
+    opened = open_study(study)
+    chosen = split(collection)
+    of = split(metrics)
     drawn = draw(opened, analysis, chosen, of, by, kind, top, where_of(where))
     write_figure(set_title(drawn, title), target)
 

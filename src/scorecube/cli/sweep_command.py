@@ -44,7 +44,8 @@ def sweep(
     if status:
         echo(f"{path}: {status_of(path, tasks)}")
         return
-    study, start = open_study(path, mode="a"), time.monotonic()
+    study = open_study(path, mode="a")
+    start = time.monotonic()
     with (
         open_executor(cluster, scheduler, workers) as executor,
         track_progress("sweep", "collections") as progress,

@@ -98,7 +98,8 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     if answer := sentence(results):
         echo(textwrap.fill(answer, width, break_long_words=False, break_on_hyphens=False))
     if study:
-        word, name = shlex.quote(study), results[0].attrs["analysis"]
+        word = shlex.quote(study)
+        name = results[0].attrs["analysis"]
         commands = [f"all rows: scorecube show {word} {name}", f"page: scorecube report {word}"]
         one_line = len("   ".join(commands)) <= width
         echo(("   " if one_line else "\n").join(commands))
@@ -154,7 +155,8 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
     from rich.console import Console
 
     amount = bars.TaskProgressColumn() if unit is None else bars.MofNCompleteColumn()
-    text, left = bars.TextColumn("{task.description}", markup=False), bars.TimeRemainingColumn()
+    text = bars.TextColumn("{task.description}", markup=False)
+    left = bars.TimeRemainingColumn()
     columns = (text, bars.BarColumn(), amount, unit or "", left, "left")
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(visible(label), total=None)

@@ -52,7 +52,8 @@ def ranged(
     scores_of: All raw scores of a metric, of which the cube may have some; by default the cube's.
     Raises BadInput: Scores outside of a range that is declared here.
     """
-    declared, of_metric = declared or {}, scores_of or _scores_in(cube)
+    declared = declared or {}
+    of_metric = scores_of or _scores_in(cube)
     ends = stored_ranges(cube)
     for place, metric in enumerate(schema.labels_of(cube, names.METRIC)):
         if metric in declared:
@@ -62,7 +63,8 @@ def ranged(
             ends[place] = range_of_scores(metric, of_metric(metric), metric in percent) or NO_RANGE
     if np.isnan(ends).all():
         return cube
-    low, high = (names.METRIC, ends[:, 0]), (names.METRIC, ends[:, 1])
+    low = (names.METRIC, ends[:, 0])
+    high = (names.METRIC, ends[:, 1])
     return cube.assign_coords({names.SCORE_LOW: low, names.SCORE_HIGH: high})
 
 
@@ -81,7 +83,8 @@ def changed_ranges(old: xr.Dataset, new: xr.Dataset) -> list[str]:
     lines = []
     for place, metric in enumerate(schema.labels_of(old, names.METRIC)):
         if metric in known:
-            was, now = range_of(old, place), range_of(new, known[metric])
+            was = range_of(old, place)
+            now = range_of(new, known[metric])
             if was != now:
                 lines.append(f"the range of {metric} was {shown(was)}; now: {shown(now)}")
     return lines
@@ -181,7 +184,8 @@ def in_percent(cubes: Iterable[xr.Dataset]) -> str:
 def refuse_outside(cube: xr.Dataset) -> None:
     """Refuse scores outside the range of a metric of this package (BadInput), and say where."""
     for place, metric in enumerate(schema.labels_of(cube, names.METRIC)):
-        own, stored = range_of_name(metric), stored_ranges(cube)[place]
+        own = range_of_name(metric)
+        stored = stored_ranges(cube)[place]
         if own is None or np.isfinite(stored).all():
             continue
         scores = cube[names.SCORE].isel({names.METRIC: place}).values

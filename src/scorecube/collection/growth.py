@@ -184,7 +184,8 @@ def _joint(name: str, holders: Sequence[xr.Dataset], labels: Labels) -> Joint:
         values[:] = labels[names.RUN]
     elif name in FILLS:
         values[...] = FILLS[name]
-    known, differing = np.zeros(shape, bool), None
+    known = np.zeros(shape, bool)
+    differing = None
     for side in holders:
         variable = side.variables[name]
         places = [

@@ -48,7 +48,8 @@ def judgement_sets(
     if len(sets) < 2:
         raise BadPlan(f"name a truth and a judge with {option('truth')} and {option('judges')}")
     notes: list[str] = []
-    metrics, gains = common_labels(cubes, names.METRIC, notes), common_settings(cubes, notes)
+    metrics = common_labels(cubes, names.METRIC, notes)
+    gains = common_settings(cubes, notes)
     parts = {
         name: cube.sel({names.METRIC: metrics, names.GAIN: gains[name]})
         for name, cube in cubes.items()
@@ -89,7 +90,8 @@ def judgement_sets(
 def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
     """Return the names of the sets of a combined cube, and of the gain settings of each."""
     if names.JUDGEMENTS in cube.coords:
-        of_gain, labels = labels_of(cube, names.JUDGEMENTS), labels_of(cube, names.SETTING)
+        of_gain = labels_of(cube, names.JUDGEMENTS)
+        labels = labels_of(cube, names.SETTING)
         sets = list(dict.fromkeys(of_gain))
         settings = labels[: len(of_gain) // len(sets)]
         whole = of_gain == [name for name in sets for _ in settings]
@@ -123,7 +125,8 @@ def _scores(
     """
     truth, name = sets
     has = set(labels_of(cube, names.RUN))
-    lacking, others = [run for run in runs if run not in has], sorted(has - set(runs))
+    lacking = [run for run in runs if run not in has]
+    others = sorted(has - set(runs))
     if len(runs) - len(lacking) < MIN_COMMON:
         common = counted(len(runs) - len(lacking), "run")
         raise BadPlan(f"{truth} and {name} have {common} in common; {MIN_COMMON} are needed")

@@ -106,7 +106,8 @@ class Qrels:
         tables = [{document: k for k, document in enumerate(sorted(part))} for part in ids]
         if sum(map(len, tables)) < len(self.documents):
             line = first_repeated(zip(self.topic_of.tolist(), self.documents, strict=True))
-            text, topic = self.documents[line].decode("utf-8", "replace"), self.topic_of[line]
+            text = self.documents[line].decode("utf-8", "replace")
+            topic = self.topic_of[line]
             problem = f"document {text!r} is judged twice in topic {self.topics[topic]}"
             raise BadInput(problem, self.path, int(self.numbers[line]))
         return tables
@@ -153,7 +154,8 @@ class Qrels:
         Its level is the highest of its documents; those that are not relevant are no answers.
         """
         counts = np.zeros((len(self.topics), self.n_levels + 1), np.int64)
-        kept, levels = self.levels >= 0, self.levels
+        kept = self.levels >= 0
+        levels = self.levels
         if self.classes is not None:
             class_of = self.classes[self.topic_of, self.document_of]
             # By descending level, so that the first line of a class has its highest level.

@@ -56,7 +56,8 @@ class OtherMetric(Metric):
         """
         import ir_measures
 
-        measure, scores = ir_measures.parse_measure(self.measure), np.zeros(retrieved.shape)
+        measure = ir_measures.parse_measure(self.measure)
+        scores = np.zeros(retrieved.shape)
         for run, of_run in enumerate(scores):
             ranked: dict[str, dict[str, float]] = {}
             labels: dict[str, dict[str, int]] = {}

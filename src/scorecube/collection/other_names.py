@@ -17,8 +17,14 @@ from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.metrics.parsing import has_known_name
 from scorecube.metrics.registry import OtherName, called
 
-TREC_EVAL, IR_MEASURES, RANX, BEIR, MTEB = "trec_eval", "ir_measures", "ranx", "BEIR", "MTEB"
-GDEVAL, NTCIREVAL, LENSKIT = "gdeval", "NTCIREVAL", "LensKit"
+TREC_EVAL = "trec_eval"
+IR_MEASURES = "ir_measures"
+RANX = "ranx"
+BEIR = "BEIR"
+MTEB = "MTEB"
+GDEVAL = "gdeval"
+NTCIREVAL = "NTCIREVAL"
+LENSKIT = "LensKit"
 FAMILY = (TREC_EVAL, RANX, BEIR, MTEB)
 """Tools whose files do not tell which of them wrote these."""
 ANY = (*FAMILY, IR_MEASURES, LENSKIT)

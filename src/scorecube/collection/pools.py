@@ -112,7 +112,8 @@ def build_pools(rankings: xr.Dataset, depth: int) -> Pools:
     for team, documents in zip(team_of, rankings[names.DOCUMENT_AT_RANK].values, strict=True):
         topics, ranks = np.nonzero(documents[:, :depth] >= 0)
         contributed[topics, documents[topics, ranks], team] = True
-    n_levels, bits = rankings.sizes[names.LEVEL] - 1, np.packbits(contributed, axis=-1)
+    n_levels = rankings.sizes[names.LEVEL] - 1
+    bits = np.packbits(contributed, axis=-1)
     return Pools(tuple(map(str, teams)), team_of.astype(np.int64), bits, levels, n_levels, depth)
 
 

@@ -172,7 +172,8 @@ def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
 def _refuse_repeated(run: RunLines, lines: IntArray, ids: Sequence[bytes]) -> None:
     """Refuse a document that stands twice in the lines of a topic."""
     line = lines[first_repeated(ids)]
-    text, topic = run.documents[line].decode("utf-8", "replace"), run.topics[run.topic_of[line]]
+    text = run.documents[line].decode("utf-8", "replace")
+    topic = run.topics[run.topic_of[line]]
     problem = f"document {text!r} stands twice in topic {topic}"
     raise BadInput(problem, run.path, int(run.numbers[line]))
 

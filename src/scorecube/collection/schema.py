@@ -119,7 +119,8 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
         if variable.name not in dataset.data_vars:
             has = ", ".join(map(str, dataset.data_vars)) or "none"
             raise BadInput(f"{subject} has no variable {variable.name!r}; found {has}")
-        array, what = dataset.variables[variable.name], f"{subject}: {variable.name}"
+        array = dataset.variables[variable.name]
+        what = f"{subject}: {variable.name}"
         if array.dims != variable.dims:
             raise BadInput(f"{what} has dims {array.dims}, expected {variable.dims}")
         if array.dtype.kind not in variable.kinds:

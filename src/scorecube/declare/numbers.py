@@ -73,5 +73,6 @@ def is_known(value: Any) -> bool:
 
 def number_range(numbers: Collection[float], form: str = ",d") -> str:
     """Return the smallest and the largest number, or the one that all are: ``3 to 5``."""
-    low, high = format(min(numbers), form), format(max(numbers), form)
+    low = format(min(numbers), form)
+    high = format(max(numbers), form)
     return low if low == high else f"{low} to {high}"

@@ -175,7 +175,8 @@ def option_field(default: Any, help: str, **settings: Any) -> Any:  # noqa: A002
 @cache
 def options_of(kind: Any) -> Mapping[str, Option]:
     """Return the options of a record, by the names of its fields."""
-    hints, options = get_type_hints(kind), {}
+    hints = get_type_hints(kind)
+    options = {}
     for entry in fields(kind):
         facts = {"name": entry.name, "type": hints[entry.name], "default": entry.default}
         options[entry.name] = replace(entry.metadata.get("option", Option()), **facts)
@@ -184,7 +185,8 @@ def options_of(kind: Any) -> Mapping[str, Option]:
 
 def document(kind: type) -> None:
     """Add a section Parameters to the docstring of a record without one, from its fields."""
-    text, lines = inspect.cleandoc(kind.__doc__ or ""), ["Parameters", "-" * 10]
+    text = inspect.cleandoc(kind.__doc__ or "")
+    lines = ["Parameters", "-" * 10]
     if "\n".join(lines) in text:
         return
     for name, item in options_of(kind).items():

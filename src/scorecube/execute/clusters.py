@@ -109,10 +109,13 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
     from distributed import Client
     from distributed.utils import import_term
 
-    path, options = str(settings["class"]), settings.get("options", {})
-    scale, adapt = settings.get("scale", {}), settings.get("adapt", {})
+    path = str(settings["class"])
+    options = settings.get("options", {})
+    scale = settings.get("scale", {})
+    adapt = settings.get("adapt", {})
     if workers:
-        scale, adapt = {"n": workers}, {}
+        scale = {"n": workers}
+        adapt = {}
     is_local = path.endswith("LocalCluster")
     try:
         host = options.get("host", "localhost" if is_local else "")

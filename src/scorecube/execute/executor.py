@@ -121,7 +121,8 @@ def _on_threads(
 ) -> None:
     from dask.threaded import get
 
-    lock, is_over = Lock(), False
+    lock = Lock()
+    is_over = False
 
     def call(position: int) -> None:  # returns nothing, as dask keeps results until the end
         nonlocal is_over
@@ -215,7 +216,8 @@ def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
 @cache
 def own_versions() -> dict[str, str]:
     """Return the versions of this process: of packages, and a digest of the code of results."""
-    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
         digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
         digest.update(path.read_bytes() + b"\0")

@@ -89,7 +89,8 @@ class Combined:
     def __init__(
         self, declared: Mapping[str, Part], n_units: int, progress: Progress | None = None
     ) -> None:
-        self.n_units, self.progress = n_units, progress
+        self.n_units = n_units
+        self.progress = progress
         self.done: list[Interval] = []
         self.arrays: Arrays = {}
         for name, part in declared.items():
@@ -177,7 +178,9 @@ def run(
             block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
             if fixed + unit * combined.n_left <= INLINE_SECONDS:
                 # Short work is faster to repeat than to record.
-                executor, blocks, block_units = CALLING_THREAD, None, None
+                executor = CALLING_THREAD
+                blocks = None
+                block_units = None
             elif blocks is not None and combined.n_left:
                 block_units = blocks.length(block_units)
         if pending := combined.gaps(block_units):
@@ -241,9 +244,11 @@ def length_of_blocks(fixed: float, unit: float, n_units: int, workers: int) -> i
 def time_first_blocks(compute: Compute, combined: Combined) -> tuple[float, float]:
     """Compute the first units of the first gap; return seconds of a block, and of each unit."""
     timings: list[tuple[int, float]] = []
-    (start, stop), length = combined.gaps()[0], 1
+    length = 1
+    start, stop = combined.gaps()[0]
     while start < stop:
-        begin, length = time.perf_counter(), min(length, stop - start)
+        begin = time.perf_counter()
+        length = min(length, stop - start)
         combined.add(compute((start, start + length)))
         timings.append((length, time.perf_counter() - begin))
         combined.note((start, start + length))
@@ -268,7 +273,9 @@ def _compute(
     blocks: BlockStore | None,
 ) -> None:
     """Compute blocks; they are recorded where they are computed, if that process sees the study."""
-    client, name, is_visible = executor.client, compute.analysis.name, True
+    client = executor.client
+    name = compute.analysis.name
+    is_visible = True
     if client is not None and blocks is not None:
         with on_cluster(client):
             is_visible = client.submit(blocks.sight, pure=False).result() == blocks.sight()

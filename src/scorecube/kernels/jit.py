@@ -51,7 +51,8 @@ LONGEST_PAUSE = 0.5
 LOGGER = logging.getLogger("scorecube.kernels")
 METRIC_SIGNATURE = "(int32[:], int8[:], int64[:], float64[:], int64, float64[:], float64[:])"
 METRIC_LAYOUT = "(entry),(entry),(level),(level),(),(parameter)->()"
-_COMPILING, _SETTINGS = threading.RLock(), threading.RLock()
+_COMPILING = threading.RLock()
+_SETTINGS = threading.RLock()
 """The second is also taken while numba compiles, for the functions that a kernel calls."""
 _ALONE = threading.Event()
 """Set where kernels are compiled for this process alone, and kept nowhere."""
@@ -171,7 +172,8 @@ def _in_cache_folder() -> Iterator[None]:
     """Have numba keep the machine code of what is decorated meanwhile in `cache_folder`."""
     config = _numba().config
     with _SETTINGS:
-        before, config.CACHE_DIR = config.CACHE_DIR, str(_machine_folder() or "")
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(_machine_folder() or "")
         try:
             yield
         finally:
@@ -274,7 +276,8 @@ def _compile_alone(reason: str) -> None:
 
 def _with_called(function: Callable[..., Any]) -> set[Callable[..., Any]]:
     """Return a function, and those of all kernels that it calls, or that these call."""
-    found, new = set[Callable[..., Any]](), [function]
+    found = set[Callable[..., Any]]()
+    new = [function]
     while new:
         one = new.pop()
         if one not in found:

@@ -25,7 +25,8 @@ def without_documents(
     Returns levels, ranks: int8 and int32 (wanted run, wanted topic, entry).
     """
     shape = (len(runs), len(topics), levels.shape[2])
-    kept_levels, kept_ranks = np.empty(shape, np.int8), np.empty(shape, np.int32)
+    kept_levels = np.empty(shape, np.int8)
+    kept_ranks = np.empty(shape, np.int32)
     _keep(levels, ranks, documents, gone, runs, topics, kept_levels, kept_ranks)
     return kept_levels, kept_ranks
 
@@ -45,8 +46,10 @@ def _keep(
     n_entries = levels.shape[2]
     for i in range(runs.shape[0]):
         for j in range(topics.shape[0]):
-            run, topic = runs[i], topics[j]
-            kept, entry = np.int64(0), 0
+            run = runs[i]
+            topic = topics[j]
+            kept = np.int64(0)
+            entry = 0
             while entry < n_entries and levels[run, topic, entry] >= 0:
                 kept_levels[i, j, kept] = levels[run, topic, entry]
                 kept_ranks[i, j, kept] = ranks[run, topic, entry]

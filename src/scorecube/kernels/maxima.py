@@ -46,21 +46,23 @@ def running_maxima(
         which it reaches that of a pair, int64 (pair,), added to.
     """
     (first, second), (totals, edges), (starts, weights) = runs, observed, collections
-    (largest, reached), n_trials = found, sums.shape[2]
-    errors, squares = np.empty(n_trials), np.empty(units.shape[1], np.int64)
+    n_trials = sums.shape[2]
+    largest, reached = found
+    errors = np.empty(n_trials)
+    squares = np.empty(units.shape[1], np.int64)
     least = added * (1.0 - ROUNDING)
     for pair in range(first.shape[0]):
-        x, y = first[pair], second[pair]
+        x = first[pair]
+        y = second[pair]
         for trial in range(n_trials):
             errors[trial] = 0.0
         for k in range(weights.shape[0]):
-            n, total, of_x, of_y = (
-                starts[k + 1] - starts[k],
-                totals[k, pair],
-                sums[k, x],
-                sums[k, y],
-            )
-            of_sum, tie = weights[k] / n, float(n)
+            n = starts[k + 1] - starts[k]
+            total = totals[k, pair]
+            of_x = sums[k, x]
+            of_y = sums[k, y]
+            of_sum = weights[k] / n
+            tie = float(n)
             for trial in range(n_trials):
                 moved = of_x[trial] - of_y[trial] - total
                 # A difference of sums of at most n units is a tie.
@@ -78,7 +80,8 @@ def running_maxima(
                 if error * error > largest[trial] * least:
                     variance = 0.0
                     for k in range(weights.shape[0]):
-                        n, drawn = starts[k + 1] - starts[k], sums[k, x, trial] - sums[k, y, trial]
+                        n = starts[k + 1] - starts[k]
+                        drawn = sums[k, x, trial] - sums[k, y, trial]
                         of_spread = weights[k] * weights[k] / (n * (n - 1.0))
                         drawn_counts = counts[trial, starts[k] : starts[k + 1]]
                         of_units = squares[starts[k] : starts[k + 1]]
@@ -86,7 +89,8 @@ def running_maxima(
                     spread = variance + added
                     value = error * error / spread if spread > 0.0 else 0.0
                     largest[trial] = max(largest[trial], value)
-        edge, count = edges[pair], np.int32(0)
+        edge = edges[pair]
+        count = np.int32(0)
         for trial in range(n_trials):
             count = np.int32(count + (largest[trial] >= edge))
         reached[pair] += count

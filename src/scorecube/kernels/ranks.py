@@ -120,7 +120,8 @@ def tau_ap(truth: IntArray, other: IntArray) -> float:
     n_runs = len(truth)
     if n_runs < 2:
         return np.nan
-    begins, places = np.sort(other), np.arange(n_runs)
+    begins = np.sort(other)
+    places = np.arange(n_runs)
     inverse = np.zeros(n_runs)
     inverse[1:] = 1 / places[1:]
     # A tied run takes each place of its group as often; above it are runs of its group, of which

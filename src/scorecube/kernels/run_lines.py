@@ -58,7 +58,8 @@ N_FIELDS = 6
 NEWLINE, COMMENT, TITLE, POINT, PLUS, MINUS = (ord(letter) for letter in "\n#<.+-")
 POWERS = 10.0 ** np.arange(281)
 """Those up to 1e22 are exact."""
-EXACT_POWER, LARGEST_POWER = 22, 280
+EXACT_POWER = 22
+LARGEST_POWER = 280
 EXACT_DIGITS = np.uint64(2**53)
 """Integers below are exact as float64."""
 ENOUGH = np.uint64(10**18)
@@ -72,7 +73,9 @@ SPARSE = 4
 """Entries of a table for each that is filled, at least."""
 MOST_STEPS = 10**7
 """Exchanges of documents with equal scores in a topic."""
-STABLE, DESCENDING, ASCENDING = 0, 1, 2
+STABLE = 0
+DESCENDING = 1
+ASCENDING = 2
 """Order of documents with equal scores: that of the file, or by id as bytes."""
 
 

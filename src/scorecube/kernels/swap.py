@@ -35,8 +35,10 @@ def count_orders(
     """
     n_runs, _, n_trials = sums.shape
     width = counted.shape[1]
-    n_bins, per_unit = (width - 1) // CLASSES, 1.0 / units_per_bin
-    last, none = n_bins - 0.5, np.int32(CLASSES * n_bins)
+    n_bins = (width - 1) // CLASSES
+    per_unit = 1.0 / units_per_bin
+    last = n_bins - 0.5
+    none = np.int32(CLASSES * n_bins)
     at_once = min(max(COUNTS_AT_ONCE // width, 16), n_trials)
     for low in range(0, n_trials, at_once):
         n = min(at_once, n_trials - low)
@@ -45,7 +47,8 @@ def count_orders(
         second = sums[:, 1, low : low + n].copy().reshape(-1)
         # Several runs together, so that inner loops are long where trials are few.
         together = max(1, LANES // n)
-        x_first, x_second = np.empty(together * n), np.empty(together * n)
+        x_first = np.empty(together * n)
+        x_second = np.empty(together * n)
         rows, codes = np.empty((2, together * n), np.int32)
         for k in range(together * n):
             rows[k] = k % n * width
@@ -55,11 +58,13 @@ def count_orders(
                     x_first[begin + k] = first[x * n + k]
                     x_second[begin + k] = second[x * n + k]
             for y in range(x + 1, n_runs, together):
-                y_first, y_second = first[y * n :], second[y * n :]
+                y_first = first[y * n :]
+                y_second = second[y * n :]
                 length = min(together, n_runs - y) * n
                 # First codes, by vector instructions, then counts.
                 for k in range(length):
-                    d, e = x_first[k] - y_first[k], x_second[k] - y_second[k]
+                    d = x_first[k] - y_first[k]
+                    e = x_second[k] - y_second[k]
                     sign_d = np.int32(d > tolerance) - np.int32(d < -tolerance)
                     sign_e = np.int32(e > tolerance) - np.int32(e < -tolerance)
                     place = np.int32(min((abs(d) + tolerance) * per_unit, last)) * abs(sign_d)

@@ -45,8 +45,12 @@ def studentised(
     """
     (first, second), (centres, edges) = pairs, observed
     for pair in range(edges.shape[0]):
-        x, y = sums[first[pair]], sums[second[pair]]
-        centre, edge, row, count = centres[pair], edges[pair], statistics[pair], np.int32(0)
+        x = sums[first[pair]]
+        y = sums[second[pair]]
+        centre = centres[pair]
+        edge = edges[pair]
+        row = statistics[pair]
+        count = np.int32(0)
         for trial in range(row.shape[0]):
             drawn = x[trial] - y[trial]
             moved = drawn - centre
@@ -70,11 +74,14 @@ def widest(
 
     found: float64 (pair,), written; other arguments are those of `studentised`.
     """
-    (first, second), n_trials = pairs, sums.shape[1]
+    n_trials = sums.shape[1]
+    first, second = pairs
     largest_of_lane = np.empty(CHUNK)
     whole = n_trials - n_trials % CHUNK
     for pair in range(found.shape[0]):
-        x, y, centre = sums[first[pair]], sums[second[pair]], centres[pair]
+        x = sums[first[pair]]
+        y = sums[second[pair]]
+        centre = centres[pair]
         for lane in range(CHUNK):
             largest_of_lane[lane] = 0.0
         for low in range(0, whole, CHUNK):
@@ -97,7 +104,8 @@ def largest(statistics: Float64Array2, ranks: Int64Array1, room: Float64Array2) 
     ranks: int64 (rank,): K, from 1.
     room: As `statistics`, overwritten.
     """
-    found, top = np.empty((len(ranks), len(statistics))), room
+    found = np.empty((len(ranks), len(statistics)))
+    top = room
     np.copyto(room, statistics)
     for level in np.argsort(-ranks):  # the largest K first: few values are left for the others
         place = top.shape[1] - ranks[level]
@@ -126,7 +134,10 @@ def differences_at(
     first, second = pairs
     n_trials = statistics.shape[1]
     for pair in range(wanted.shape[0]):
-        value, row, trial, hits = wanted[pair], statistics[pair], 0, np.int32(0)
+        value = wanted[pair]
+        row = statistics[pair]
+        trial = 0
+        hits = np.int32(0)
         most = value + ROUNDING * value
         least = value - ROUNDING * value if value < math.inf else value
         while hits == 0:  # a few trials at a time, as the compiler vectorises the inner loop
@@ -136,5 +147,6 @@ def differences_at(
         trial -= CHUNK
         while row[trial] < least or row[trial] > most:
             trial += 1
-        x, y = sums[first[pair], trial], sums[second[pair], trial]
+        x = sums[first[pair], trial]
+        y = sums[second[pair], trial]
         found[pair] = abs(x - y - centres[pair])

@@ -51,8 +51,10 @@ def null_ranges(scores: Float64Array3, key: UInt64Array1, start: int, stop: int)
     filled = np.zeros((n_topics + -n_topics % TOGETHER, n_cells, n_runs))
     filled[:n_topics] = scores
     words = room_for_words(len(filled), n_runs)
-    places, rest = np.empty((TOGETHER, n_runs), np.int32), np.empty((TOGETHER, n_runs))
-    ranges, sums = np.empty((n_cells, stop - start)), np.empty((n_cells, n_runs))
+    places = np.empty((TOGETHER, n_runs), np.int32)
+    rest = np.empty((TOGETHER, n_runs))
+    ranges = np.empty((n_cells, stop - start))
+    sums = np.empty((n_cells, n_runs))
     _null_ranges(filled, key, start, words, words.view(np.uint32), (places, rest, sums), ranges)
     return ranges
 
@@ -103,9 +105,11 @@ def _null_ranges(
                 shuffle(chosen, topic, places)
                 add_permuted(scores, topic, places, sums)
         for cell in range(n_cells):
-            low, high = sums[cell, 0], sums[cell, 0]
+            low = sums[cell, 0]
+            high = sums[cell, 0]
             for run in range(1, n_runs):
-                low, high = min(low, sums[cell, run]), max(high, sums[cell, run])
+                low = min(low, sums[cell, run])
+                high = max(high, sums[cell, run])
             ranges[cell, trial] = high - low
 
 
@@ -135,14 +139,21 @@ def shuffle(chosen: UInt32Array1, topic: int, permutations: Int32Array2) -> None
     for row in range(TOGETHER):
         for run in range(n):
             permutations[row, run] = run
-    a, b, c, d = permutations[0], permutations[1], permutations[2], permutations[3]
+    a = permutations[0]
+    b = permutations[1]
+    c = permutations[2]
+    d = permutations[3]
     length = np.uint64(n - 1)
     at = np.uint64(topic) * length
-    at_b, at_c, at_d = at + length, at + length + length, at + length + length + length
+    at_b = at + length
+    at_c = at + length + length
+    at_d = at + length + length + length
     for place in range(n - 1):
         k = np.uint64(place)  # unsigned indices spare the check for negative ones
-        i, j = np.uint64(chosen[at + k]), np.uint64(chosen[at_b + k])
-        u, v = np.uint64(chosen[at_c + k]), np.uint64(chosen[at_d + k])
+        i = np.uint64(chosen[at + k])
+        j = np.uint64(chosen[at_b + k])
+        u = np.uint64(chosen[at_c + k])
+        v = np.uint64(chosen[at_d + k])
         a[k], a[i] = a[i], a[k]
         b[k], b[j] = b[j], b[k]
         c[k], c[u] = c[u], c[k]
@@ -154,10 +165,16 @@ def add_permuted(
     scores: Float64Array3, topic: int, permutations: Int32Array2, sums: Float64Array2
 ) -> None:
     """Add the permuted scores (topic, cell, run) of four topics to the sums of runs (cell, run)."""
-    a, b, c, d = permutations[0], permutations[1], permutations[2], permutations[3]
+    a = permutations[0]
+    b = permutations[1]
+    c = permutations[2]
+    d = permutations[3]
     for cell in range(scores.shape[1]):
-        total, x, y = sums[cell], scores[topic, cell], scores[topic + 1, cell]
-        z, w = scores[topic + 2, cell], scores[topic + 3, cell]
+        total = sums[cell]
+        x = scores[topic, cell]
+        y = scores[topic + 1, cell]
+        z = scores[topic + 2, cell]
+        w = scores[topic + 3, cell]
         for run in range(permutations.shape[1]):
             two = x[np.uint64(a[run])] + y[np.uint64(b[run])]
             total[run] += two + (z[np.uint64(c[run])] + w[np.uint64(d[run])])
@@ -182,14 +199,21 @@ def add_shuffled(
     for row in range(TOGETHER):
         for run in range(n):
             rest[row, run] = scores[topic + row, 0, run]
-    a, b, c, d = rest[0], rest[1], rest[2], rest[3]
+    a = rest[0]
+    b = rest[1]
+    c = rest[2]
+    d = rest[3]
     length = np.uint64(n - 1)
     at = np.uint64(topic) * length
-    at_b, at_c, at_d = at + length, at + length + length, at + length + length + length
+    at_b = at + length
+    at_c = at + length + length
+    at_d = at + length + length + length
     for place in range(n - 1):
         k = np.uint64(place)
-        i, j = np.uint64(chosen[at + k]), np.uint64(chosen[at_b + k])
-        u, v = np.uint64(chosen[at_c + k]), np.uint64(chosen[at_d + k])
+        i = np.uint64(chosen[at + k])
+        j = np.uint64(chosen[at_b + k])
+        u = np.uint64(chosen[at_c + k])
+        v = np.uint64(chosen[at_d + k])
         total[k] += (a[i] + b[j]) + (c[u] + d[v])
         a[i], b[j], c[u], d[v] = a[k], b[k], c[k], d[k]
     total[n - 1] += (a[n - 1] + b[n - 1]) + (c[n - 1] + d[n - 1])

@@ -127,13 +127,15 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def reliability_curves(canvas: Any, result: xr.Dataset) -> None:
     """E rho^2 and Phi by number of topics; lines are the topics at hand and the targets."""
-    cells, own = result.isel(gain=0), int(result.attrs[names.N_TOPICS])
+    cells = result.isel(gain=0)
+    own = int(result.attrs[names.N_TOPICS])
     panels = canvas.figure(canvas.size).subplots(1, len(NAMES), sharey=True)
     for axes, (name, heading) in zip(panels, NAMES.items(), strict=True):
         at = cells.sel({names.COEFFICIENT: name})
         topics = at["curve_topics"].values
         for k, metric in enumerate(labels_of(at, names.METRIC)):
-            curve, style = at["curve"].values[k], canvas.curve(k, 4)
+            curve = at["curve"].values[k]
+            style = canvas.curve(k, 4)
             axes.plot(topics, curve, linewidth=1.2, color=style["color"])
             axes.plot([own], [np.interp(own, topics, curve)], **style, label=metric)
             ends = (at[f"curve_{end}"].values[k] for end in ("low", "high"))
@@ -202,7 +204,8 @@ class Reliability(Analysis):
         return check_pairs(make_table(cube, bags=False), self.name)
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
-        variances, n_topics = of_scores(table, components), table.sizes.size
+        variances = of_scores(table, components)
+        n_topics = table.sizes.size
         ratio, *left_out = np.moveaxis(ratios(np.moveaxis(variances, -1, 0)), 0, -1)
         low, high = limits(ratio, np.array(left_out), "log")
         points = np.linspace(1, 2 * n_topics, 60)

@@ -102,12 +102,15 @@ def error_rates(result: xr.Dataset) -> Iterator[Answer]:
 
 def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
     """Error rate by ties, for each metric a line through its sizes at each fuzziness."""
-    axes, cells = canvas.panel(), first_sampling(result).isel(gain=0)
+    axes = canvas.panel()
+    cells = first_sampling(result).isel(gain=0)
     for k, metric in enumerate(labels_of(result, names.METRIC)):
         at = cells.isel(metric=k)
-        ties, errors = 100 * at["ties"].values, 100 * at["error_rate"].values
+        ties = 100 * at["ties"].values
+        errors = 100 * at["error_rate"].values
         for level in range(result.sizes[names.FUZZINESS]):
-            style, label = canvas.curve(k, 5, 1.0), None if level else metric
+            style = canvas.curve(k, 5, 1.0)
+            label = None if level else metric
             axes.plot(ties[:, level], errors[:, level], label=label, **style)
     axes.set(ylim=(0.0, None), xlim=(0.0, None), title=canvas.title_of(result))
     axes.set(xlabel="ties, % of comparisons", ylabel="error rate, % of comparisons")
@@ -180,7 +183,8 @@ class Stability(TwoSamples):
         }
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
-        first, second = totals["first_better"], totals["second_better"]
+        first = totals["first_better"]
+        second = totals["second_better"]
         equal = table.trials - first - second
         n_comparisons = table.trials * first.shape[-1]
         values = {

@@ -27,7 +27,8 @@ def average_precision(
 ) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
     relevant = n_relevant(judged)
-    count, total = 0, 0.0
+    count = 0
+    total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             count += 1
@@ -136,7 +137,8 @@ def bpref(
     """
     relevant = n_relevant(judged)
     fewer = min(relevant, judged[0])
-    above, total = 0, 0.0
+    above = 0
+    total = 0.0
     for k in range(n_scored(ranks, 0)):
         if levels[k] == 0:
             above += 1

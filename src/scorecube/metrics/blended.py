@@ -18,8 +18,14 @@ def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any
 
     cg_I is added up along with the ranks: of whole levels above, and of the level of a rank.
     """
-    level, before, end = judged.shape[0] - 1, 0.0, judged[judged.shape[0] - 1]
-    begin, count, gain, ratio, total = 0, 0, 0.0, 0.0, 0.0
+    level = judged.shape[0] - 1
+    before = 0.0
+    end = judged[judged.shape[0] - 1]
+    begin = 0
+    count = 0
+    gain = 0.0
+    ratio = 0.0
+    total = 0.0
     for k in range(n):
         if levels[k] > 0:
             rank = ranks[k]
@@ -42,10 +48,12 @@ def preferred(levels: Any, n: int) -> int:
 
     It is the preferred document (Sakai 2007, section 3.3).
     """
-    place, best = -1, 0
+    place = -1
+    best = 0
     for k in range(n):
         if levels[k] > best:
-            place, best = k, levels[k]
+            place = k
+            best = levels[k]
     return place
 
 
@@ -68,7 +76,8 @@ def q_measure(
 @compiled
 def gain_and_count(ranks: Any, levels: Any, gains: Any, rank: int) -> Any:
     """Return cg(rank) and count(rank)."""
-    count, gain = 0, 0.0
+    count = 0
+    gain = 0.0
     for k in range(n_scored(ranks, rank)):
         if levels[k] > 0:
             count += 1
@@ -99,7 +108,8 @@ def average_weighted_precision(
 ) -> None:
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
     relevant = n_relevant(judged)
-    gain, total = 0.0, 0.0
+    gain = 0.0
+    total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             gain += gains[levels[k]]

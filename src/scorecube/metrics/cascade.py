@@ -28,7 +28,8 @@ def expected_reciprocal_rank(
 
     parameters: Form of the stop probability, and max.
     """
-    continuing, total = 1.0, 0.0
+    continuing = 1.0
+    total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             largest = gains[gains.shape[0] - 1]
@@ -87,7 +88,9 @@ def rank_biased_precision(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
 ) -> None:
     """Rank-biased precision: the user continues to the next document with probability p."""
-    weight, rank, total = 1.0 - parameters[0], 1, 0.0
+    weight = 1.0 - parameters[0]
+    rank = 1
+    total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             for _ in range(rank, ranks[k]):

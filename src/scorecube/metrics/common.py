@@ -87,7 +87,8 @@ def n_relevant(judged: Any) -> int:
 @compiled
 def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
     """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
-    left, total = rank, 0.0
+    left = rank
+    total = 0.0
     level = judged.shape[0] - 1
     while level > 0:
         taken = judged[level] if judged[level] < left else left
@@ -101,7 +102,8 @@ def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
 def n_scored(ranks: Any, deepest: int) -> Any:
     """Return how many judged documents of a list are down to a rank; of the whole list for 0."""
     last = deepest if deepest > 0 else BEHIND - 1
-    low, high = 0, ranks.shape[0]
+    low = 0
+    high = ranks.shape[0]
     while low < high:
         middle = (low + high) // 2
         if ranks[middle] <= last:

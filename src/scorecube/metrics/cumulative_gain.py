@@ -54,8 +54,12 @@ def mean_normalised_gain(
     ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, base: float
 ) -> float:
     """Return the mean over ranks to the cut-off of discounted gain over that of the ideal list."""
-    level, left, k = judged.shape[0] - 1, judged[judged.shape[0] - 1], 0
-    total, ideal, ratios = 0.0, 0.0, 0.0
+    level = judged.shape[0] - 1
+    left = judged[judged.shape[0] - 1]
+    k = 0
+    total = 0.0
+    ideal = 0.0
+    ratios = 0.0
     for rank in range(1, cutoff + 1):
         while left == 0 and level > 0:
             level -= 1

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from scorecube.errors import BadName
 from scorecube.names import AUTO
 
-SMALLEST_GAIN, LARGEST_GAIN = 1e-9, 1e9
+SMALLEST_GAIN = 1e-9
+LARGEST_GAIN = 1e9
 """Range of gains beside 0: sums over a list and their ratios stay finite and do not lose the
 smallest gain's last digits."""
 

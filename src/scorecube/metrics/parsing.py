@@ -106,7 +106,8 @@ def _parse_settings(
     keys = [key for key, _, _ in items]
     if repeated := ["".join(item) for item in items if keys.count(item[0]) > 1]:
         raise BadName(f"metric {text!r}: {', '.join(repeated)} set the same thing")
-    rel, judged_only = 1, False
+    rel = 1
+    judged_only = False
     values: dict[str, Value] = {}
     for key, equals, value in items:
         if key == "rel" and (level := whole_number(value, HIGHEST_LEVEL)):

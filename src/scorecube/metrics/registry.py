@@ -153,7 +153,8 @@ def register(definition: Definition) -> None:
     Raises BadName: Another function has the name; the name cannot be parsed; a parameter has a name
     that all metrics use.
     """
-    name, function = definition.name, definition.function
+    name = definition.name
+    function = definition.function
     where = f"{function.__module__}.{function.__qualname__}"
     if not re.fullmatch(NAME, name):
         raise BadName(

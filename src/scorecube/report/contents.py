@@ -27,7 +27,8 @@ def overview(study: Any) -> dict[str, Any]:
 
 def _facts_of(collection: Collection) -> dict[str, Any]:
     """Return the facts of a collection, with the doubts about its results, each once."""
-    cube, contents = collection.head.facts["cube"], collection.contents()
+    cube = collection.head.facts["cube"]
+    contents = collection.contents()
     doubts = {
         f"{kind}: {doubt}"
         for kind in contents["results"]

@@ -53,9 +53,11 @@ COLOURS = (
 MARKERS = "osD^vPX<>*phdH8"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 FIGURE_SIZE = (7.2, 4.2)
-PAGE_HEIGHT, MOST_ROWS = 9.5, 60
+PAGE_HEIGHT = 9.5
+MOST_ROWS = 60
 """Inches, and rows with names, of a printed page."""
-LONGEST, LONGEST_TITLE = 30, 98
+LONGEST = 30
+LONGEST_TITLE = 98
 """Characters of a label, and of a line of a title."""
 ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
 """Style of a title above all panels."""
@@ -82,12 +84,14 @@ class Canvas:
     top: Rows with names; None for as many as a page has room for.
     """
 
-    colours, size = COLOURS, FIGURE_SIZE
+    colours = COLOURS
+    size = FIGURE_SIZE
     title_of = staticmethod(title_of)
 
     def __init__(self, place: Any = None, analysis: str = "", top: int | None = None) -> None:
         self._place: Any = place
-        self._analysis, self.most_rows = analysis, top or MOST_ROWS
+        self._analysis = analysis
+        self.most_rows = top or MOST_ROWS
         self.in_axes = isinstance(place, Axes)
         self.first = 0
         """Number of curves that stand there before."""
@@ -102,7 +106,8 @@ class Canvas:
                 f"{option('ax')}; leave it out, or draw from the tables",
                 option="ax",
             )
-        width, height = size[0], min(size[1], PAGE_HEIGHT)
+        width = size[0]
+        height = min(size[1], PAGE_HEIGHT)
         self.drawn = self._place or ShownFigure((width, height), layout="constrained")
         return self.drawn
 
@@ -143,11 +148,13 @@ class Canvas:
         collections = list(dict.fromkeys(frame[COLLECTION]))
         metrics = {name: None for result in results for name in labels_of(result, names.METRIC)}
         axes = self.figure(FIGURE_SIZE).add_subplot()
-        places, width = np.arange(len(collections)), 0.8 / max(len(metrics), 4)
+        places = np.arange(len(collections))
+        width = 0.8 / max(len(metrics), 4)
         for k, metric in enumerate(metrics):
             rows = frame[frame[names.METRIC] == metric].set_index(COLLECTION)
             shares = 100 * rows["share"].reindex(collections).fillna(0).to_numpy(float)
-            left, colour = places + (k - (len(metrics) - 1) / 2) * width, self.curve(k)["color"]
+            left = places + (k - (len(metrics) - 1) / 2) * width
+            colour = self.curve(k)["color"]
             axes.bar(left, shares, width * 0.92, label=metric, color=colour)
         turned = 90 if sum(map(len, collections)) > LONGEST_TITLE else 0
         axes.set_xticks(places, collections, rotation=turned)
@@ -195,7 +202,8 @@ def figure_labels(labels: Iterable[str]) -> dict[str, str]:
         text = plain = figure_label(label)
         number = 2
         while text in texts.values():
-            text, number = f"{plain} ({number})", number + 1
+            text = f"{plain} ({number})"
+            number = number + 1
         texts[label] = text
     return texts
 
@@ -233,7 +241,8 @@ def figure(
     Raises BadName: A result of an analysis that has no figure.
     Raises BadPlan: Axes, and a figure of several panels; several metrics of a figure about one.
     """
-    view, result = view_of_result(result), as_cube(result)
+    view = view_of_result(result)
+    result = as_cube(result)
     check_figure(view)
     if view.by_metric and metrics is not None and len(metrics) > 1:
         raise BadPlan(f"the figure of {view.name} is about one metric", option="metrics")

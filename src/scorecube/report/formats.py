@@ -23,6 +23,7 @@ from scorecube import names
 from scorecube.analyses.frames import (
     COLLECTION,
     KEYS,
+    as_records,
     combine,
     frame_of,
     merge_gains,
@@ -41,9 +42,11 @@ from scorecube.report.marks import with_marks, written
 from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
 from scorecube.report.results import answers, conditions, view_of_result
 
-LEAST_BAR, MOST_BAR = 12, 40
+LEAST_BAR = 12
+MOST_BAR = 40
 """Columns of drawn limits."""
-MOST_ROWS, MOST_MADE = 12, 200_000
+MOST_ROWS = 12
+MOST_MADE = 200_000
 """Rows that are shown, and of a table that is made for them."""
 FORMATS = ("text", "csv", "json", "markdown", "latex")
 MOST_IN_LATEX = 6
@@ -108,7 +111,8 @@ def render(
     if form == "text":
         return text_table(cells, width)
     if columns is None and caption:  # which says what is constant
-        roles, printed = trait(frame, "role"), frame.attrs.get(AS_PRINTED)
+        roles = trait(frame, "role")
+        printed = frame.attrs.get(AS_PRINTED)
         conditions = [name for name in frame if roles.get(str(name)) == "condition"]
         in_caption = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
         constant = {name for name in in_caption if frame[name].nunique() < 2}
@@ -134,7 +138,8 @@ def left_out(headings: Sequence[str]) -> str:
 
 def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
     """Return as many columns as have room, and the headings of the others."""
-    kept, room = list[str](), width
+    kept = list[str]()
+    room = width
     for name in sorted(
         cells.columns, key=lambda name: (len({*cells.columns[name]}) < 2, name in cells.numeric)
     ):
@@ -180,7 +185,8 @@ def shorten(text: str, width: int) -> str:
 
 def _escaped(cells: Cells, form: str) -> Cells:
     """Return a table in which marks of a format are escaped."""
-    columns, numeric = dict[str, list[str]](), set[str]()
+    columns = dict[str, list[str]]()
+    numeric = set[str]()
     for name, texts in cells.columns.items():
         made = [marked(text, form) for text in texts]
         heading = marked(name, form).ljust(3 * (form == "markdown"))
@@ -234,17 +240,6 @@ def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataF
     return frame[[end for name in columns for end in ends.get(name, (name,))]]
 
 
-def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as plain values; None for numbers that are missing or infinite."""
-    return [
-        {
-            str(name): None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
-
-
 def _csv(frame: pd.DataFrame) -> str:
     """Return CSV; labels that a spreadsheet would take for formulas stand behind an apostrophe."""
     texts = frame.select_dtypes(exclude=["number", "bool"])
@@ -266,7 +261,8 @@ def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None)
     width: Columns of the terminal.
     top: Rows of each collection; None for as many as are usual.
     """
-    view, shown = view_of_result(results[0]), list[list[str]]()
+    view = view_of_result(results[0])
+    shown = list[list[str]]()
     for name in view.shown[: 1 if len(results) > 1 else None]:
         frames = [_rows(view.tables[name], result) for result in results]
         frames = [frame for frame in frames if len(frame)]
@@ -354,7 +350,8 @@ def _shown(
 def _with_bars(lines: list[str], limits: NDArray[np.float64], width: int) -> list[str]:
     """Return lines with estimates and limits, (row, 3), drawn on one scale if there is room."""
     start = max(map(len, lines)) + 2
-    room, known = min(width - start, MOST_BAR), limits[np.isfinite(limits)]
+    room = min(width - start, MOST_BAR)
+    known = limits[np.isfinite(limits)]
     if room < LEAST_BAR or not known.size or known.min() == known.max():
         return lines
     drawn = [lines[0]]

@@ -36,7 +36,8 @@ from scorecube.report.study import showing
 from scorecube.report.views import joins_collections, view_names, view_of
 from scorecube.storage import Study
 
-MOST_ROWS, MOST_NAMED = 5_000, 4
+MOST_ROWS = 5_000
+MOST_NAMED = 4
 """Rows of a table, and collections that a sentence names."""
 Facts = Mapping[str, Any]
 
@@ -181,7 +182,8 @@ def _part(
 
 def part_of(kind: str, result: xr.Dataset) -> Part:
     """Return what a page shows of a result."""
-    view, pictures = view_of(kind), []
+    view = view_of(kind)
+    pictures = []
     whole = {view.first_table, "collections"} & view.tables.keys()  # of a board its matrix
     frames = {
         name: frame_of(table, result)
@@ -209,7 +211,8 @@ def render(
     ranked = [section for section in sections if section.view.as_leaderboard]
     board = next(iter(ranked), None)
     joined = next((section for section in ranked if joins_collections(section.kind)), None)
-    several, leaderboards = len(collections) > 1, list[dict[str, Any]]()
+    several = len(collections) > 1
+    leaderboards = list[dict[str, Any]]()
     matrices = []
     if several and joined is not None:
         matrices = parts.matrices(joined.frame("collections"), joined.frame())
@@ -217,11 +220,7 @@ def render(
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
     labels = list(dict.fromkeys(board["label"] for board in leaderboards))
-    if not labels:
-        answers = (a for s in sections for question in s.view.answers for a in s.answers(question))
-        metric_of = {answer.label: answer.label.partition(" (")[0] for answer in answers}
-        labels = [label for label in metric_of if metric_of[label] in metrics]
-        labels.sort(key=lambda label: metrics.index(metric_of[label]))
+    labels = labels or _labels_of_answers(sections, metrics)
     chapters = _chapters([section for section in sections if section is not board])
     ids = {LEADERBOARD.text: "leaderboard"} | {each["heading"]: each["id"] for each in chapters}
     cited = dict.fromkeys(key for section in sections for key in section.references)
@@ -261,6 +260,17 @@ def render(
     return str(text)
 
 
+def _labels_of_answers(sections: Sequence[Section], metrics: Sequence[str]) -> list[str]:
+    """Return the metrics that results speak of, with their gain settings, in order."""
+    answers: list[Answer] = []
+    for section in sections:
+        for question in section.view.answers:
+            answers += section.answers(question)
+    metric_of = {answer.label: answer.label.partition(" (")[0] for answer in answers}
+    labels = [label for label in metric_of if metric_of[label] in metrics]
+    return sorted(labels, key=lambda label: metrics.index(metric_of[label]))
+
+
 def brief(clause: str) -> str:
     """Return the first part of a clause, for a card, without what stands in brackets."""
     return re.split("[;,] ", re.sub(r" (\[[^]]*\]|\([^)]* [^)]*\))", "", clause))[0]
@@ -292,7 +302,8 @@ def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
     chapters: dict[str, dict[str, Any]] = {}
     place = {question.text: k for k, question in enumerate(QUESTIONS)}
     for section in sections:
-        question, heading = section.view.chapter, section.view.heading
+        question = section.view.chapter
+        heading = section.view.heading
         text, short = (question.text, question.short) if question else (heading, heading)
         chapter = chapters.setdefault(text, {"heading": text, "short": short, "parts": []})
         chapter["id"] = "chapter-" + re.sub(r"\W+", "-", text).strip("-").lower()

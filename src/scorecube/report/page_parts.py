@@ -11,16 +11,16 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, KEYS, merge_gains, with_labels
+from scorecube.analyses.frames import COLLECTION, KEYS, as_records, merge_gains, with_labels
 from scorecube.declare import limited, number_range
 from scorecube.declare.numbers import NONE
 from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
-from scorecube.report.formats import as_records
 from scorecube.report.readable import TO, Cells, layout_of, readable
 
-MOST_RUNS, MOST_SHOWN = 300, 300
+MOST_RUNS = 300
+MOST_SHOWN = 300
 """Rows of a leaderboard, and of a table."""
 MEANS = ("mean", "mean_low", "mean_high")
 Row = Mapping[str, Any]
@@ -37,7 +37,8 @@ def places(low: float, high: float, point: float, ends: tuple[float, float]) -> 
 
 def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[str, Any]]:
     """Return the leaderboards of a table by collection and metric, for the template."""
-    most, shown = max(10, MOST_RUNS // collections), []
+    most = max(10, MOST_RUNS // collections)
+    shown = []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
         records = as_records(rows)
         shown.append(
@@ -75,7 +76,8 @@ def _row(row: Row, ends: tuple[float, float], runs: int) -> dict[str, Any]:
 
 def _interval(row: Row, ends: tuple[float, float]) -> dict[str, str]:
     """Return a mean, its limits, and the style of a bar of both."""
-    low, high = row.get("mean_low"), row.get("mean_high")
+    low = row.get("mean_low")
+    high = row.get("mean_high")
     mean, limits = limited(row["mean"], low, high)
     style = "" if low is None or high is None else places(low, high, row["mean"], ends)
     return {"mean": mean, "limits": dashed(limits) or NONE, "bar": style}
@@ -92,11 +94,13 @@ def _rank_set(row: Row) -> str:
 
 def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
     """Return systems by collections, by metric: means with limits, and those over collections."""
-    shown, single = [], with_labels(frame)
+    shown = []
+    single = with_labels(frame)
     for label, rows in with_labels(over).groupby("label", sort=False):
         records = as_records(single[single["label"] == label])
         cells = {(row[COLLECTION], row[names.RUN]): row for row in records}
-        columns, lines = list(dict.fromkeys(name for name, _ in cells)), []
+        columns = list(dict.fromkeys(name for name, _ in cells))
+        lines = []
         for row in as_records(rows)[:MOST_RUNS]:
             of_run = [row, *(cells[name, row["run"]] for name in columns)]
             intervals = [_interval(cell, scale(records)) for cell in of_run]

@@ -111,7 +111,8 @@ def markdown(
 def _text(
     form: str, result: Any, name: Any, columns: Any, top: Any, metrics: Any, digits: Any
 ) -> str:
-    view, result = view_of_result(result), as_cube(result)
+    view = view_of_result(result)
+    result = as_cube(result)
     table = view.find_table(name, [result])
     columns = None if columns is None else labels("columns", columns)
     shown = select_rows(frame_of(table, of_metrics(result, metrics)), top=top)
@@ -130,7 +131,8 @@ def caption(
     ]
     collections = filter(None, (where(of)[COLLECTION] for of in results))
     place = ", ".join(collections) if len(facts) <= 3 else counted(len(facts), "collection")
-    roles, words = trait(frame, "role"), [conditions(*facts)]
+    roles = trait(frame, "role")
+    words = [conditions(*facts)]
     for name in map(str, frame.columns):
         value = frame[name].iloc[0] if frame[name].nunique() == 1 else names.AUTO
         if (name in KEYS[1:] or roles.get(name) == "condition") and value != names.AUTO:

@@ -43,7 +43,8 @@ def cell_text(value: Any, form: str = PLAIN, role: str = "", least_p: float = LE
 
 def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     """Return estimate, lower and upper limit by the name of the interval, as ``mean_limits``."""
-    roles, of = trait(frame, "role"), trait(frame, "of")
+    roles = trait(frame, "role")
+    of = trait(frame, "of")
     intervals = dict[str, tuple[str, str, str]]()
     for estimate in filter(frame.columns.__contains__, dict.fromkeys(of.values())):
         ends = [name for name in map(str, frame) if of.get(name) == estimate]
@@ -56,7 +57,8 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
 
 def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list[str]]:
     """Return the cells of a table by column, with the digits that limits of estimates allow."""
-    forms, roles = trait(frame, "form"), trait(frame, "role")
+    forms = trait(frame, "form")
+    roles = trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, *ends in intervals_of(frame).values():
         if estimate in decimals or ".0f" in forms.get(estimate, ""):
@@ -68,7 +70,8 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     texts = {}
     least_p = float(frame.attrs.get(ONE_TRIAL, LEAST_P))
     for name in map(str, frame.columns):
-        form, role = forms.get(name, PLAIN), roles.get(name, "")
+        form = forms.get(name, PLAIN)
+        role = roles.get(name, "")
         numbers = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
         if digits is not None and role not in ("condition", "p_value") and ".0f" not in form:
             numbers = repeat(digits)
@@ -99,7 +102,8 @@ def readable(
 ) -> Cells:
     """Return a table as text, the limits of an estimate beside it."""
     layout = layout_of(frame) if layout is None else layout
-    texts, columns = cell_texts(frame, digits), {}
+    texts = cell_texts(frame, digits)
+    columns = {}
     numeric = set[str]()
     for heading, (first, *ends) in layout.items():
         rows = zip(texts[first], *(texts[end] for end in ends), strict=True)
@@ -132,7 +136,8 @@ def layout_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return the columns of a table by heading, as they are printed."""
     check_columns(frame, columns)
-    intervals, headings = intervals_of(frame), trait(frame, "heading")
+    intervals = intervals_of(frame)
+    headings = trait(frame, "heading")
     # Of several intervals the first stands beside its estimate; csv has the others.
     beside = {estimate: ends for estimate, *ends in reversed(intervals.values())}
     if columns is None:

@@ -36,7 +36,8 @@ def view_of_result(result: xr.Dataset) -> View:
 
 def table(result: xr.Dataset, name: str | None = None) -> pd.DataFrame:
     """Return a table of one result, of a cube or rankings; see `scorecube.table`."""
-    view, result = view_of_result(result), as_cube(result)
+    view = view_of_result(result)
+    result = as_cube(result)
     return frame_of(view.find_table(name, [result]), result)
 
 
@@ -87,11 +88,13 @@ def conditions(*results: Mapping[Any, Any]) -> str:
 
 def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the options that are always said, and those that are not the default."""
-    options, kind = options_of_result(attrs), str(attrs.get("analysis", ""))
+    options = options_of_result(attrs)
+    kind = str(attrs.get("analysis", ""))
     declared = options_of(index.load(kind)) if kind in index.names() else {}
     always = view_of(kind).conditions if options else []
     for name, value in options.items():
-        option, word = declared.get(name), name.replace("_", " ")
+        option = declared.get(name)
+        word = name.replace("_", " ")
         if option is not None:
             word = option.flags[0].strip("-").replace("-", " ")
             if name not in always and (not option.help or _words(value) == _words(option.default)):
@@ -178,7 +181,8 @@ def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
             by_label.setdefault(answer.label, []).append(answer)
     medians = []
     for label, of in by_label.items():
-        values, form = [answer.value for answer in of], of[0].form
+        values = [answer.value for answer in of]
+        form = of[0].form
         clause = f"median of {counted(len(of), 'collection')} ({number_range(values, form)})"
         median = float(np.median(values))
         medians.append(Answer(label, median, form=form, clause=clause, what=of[0].what))

@@ -69,7 +69,8 @@ def collect_table(
     Raises BadStudy: No result of the analysis in any of the collections.
     Raises BadPlan: A caption or means, of results whose options differ.
     """
-    view, frames = find_view(study, analysis), []
+    view = find_view(study, analysis)
+    frames = []
     table = view.find_table(name)
     if table.source == "result" and view.compute is None and not every:
         sources = _results(study, view, collections, metrics, where or {})
@@ -207,7 +208,8 @@ def _sources(
 ) -> Iterator[xr.Dataset]:
     """Yield what tables are made from: scores, rankings, what is made of scores, or all results."""
     for name in study if collections is None else collections:
-        collection, found = study[name], list[xr.Dataset]()
+        collection = study[name]
+        found = list[xr.Dataset]()
         named = collections is not None
         if kind == "cube":
             found = [collection.cube]

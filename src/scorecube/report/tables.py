@@ -17,7 +17,8 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     Rows belong together where their texts and conditions are equal; limits, test statistics and
     p-values have no mean. A number that is missing in one collection is missing in the mean.
     """
-    roles, count = trait(frame, "role"), frame[COLLECTION].nunique()
+    roles = trait(frame, "role")
+    count = frame[COLLECTION].nunique()
     numbers = {*frame.select_dtypes("number").columns}
     frame = frame[[name for name in frame if roles.get(str(name)) not in WITHOUT_MEAN]]
     keys = [

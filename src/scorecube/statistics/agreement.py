@@ -52,7 +52,8 @@ def label_coefficients(counts: Any) -> FloatArray:
     Returns coefficients: float64 (..., coefficient); NaN where all labels are one level, or none.
     """
     tables = np.asarray(counts, np.float64)
-    total, both = tables.sum(axis=(-2, -1)), tables + tables.swapaxes(-2, -1)
+    total = tables.sum(axis=(-2, -1))
+    both = tables + tables.swapaxes(-2, -1)
     apart = np.abs(np.subtract.outer(*[np.arange(tables.shape[-1], dtype=np.float64)] * 2))
     margins = both.sum(axis=-1)
     # Ordinal distances: the labels between two levels, those of the two levels by half.

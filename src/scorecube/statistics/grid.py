@@ -53,13 +53,15 @@ def make_grid(scores: FloatArray, declared: Range | None = None) -> Grid:
 
 def tightest_range(scores: FloatArray) -> Range:
     """Return the tightest multiples of a power of ten that hold all scores."""
-    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    least = float(np.nanmin(scores))
+    most = float(np.nanmax(scores))
     if least == most:
         return least - 0.5, least + 0.5
     power = math.floor(math.log10(most - least))
     step = 10.0**power
     # Dividing by a power of ten above 1 rounds once; multiplying by 0.1 would round twice.
-    low, high = math.floor(least / step), math.ceil(most / step)
+    low = math.floor(least / step)
+    high = math.ceil(most / step)
     return (low * step, high * step) if power >= 0 else (low / 10.0**-power, high / 10.0**-power)
 
 
@@ -75,7 +77,8 @@ def least_difference(scores: FloatArray, width: float | None) -> float:
 
 def check_range(scores: FloatArray, low: float, high: float) -> None:
     """Refuse scores outside the range of their metric, with a BadInput that names both."""
-    least, most = float(np.nanmin(scores)), float(np.nanmax(scores))
+    least = float(np.nanmin(scores))
+    most = float(np.nanmax(scores))
     room = EQUAL * (high - low)
     if least < low - room or most > high + room:
         raise BadInput(

@@ -16,7 +16,8 @@ from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
 
 FloatArray = NDArray[np.float64]
 Range = tuple[float, float]
-FEW, LEAST_LABELLED = 8, 4
+FEW = 8
+LEAST_LABELLED = 4
 """Fewest units with another score than most have for limits without pseudo-units, and fewest topics
 that the truth is known of for an interval with a judge."""
 ALIKE = 1e-3
@@ -25,7 +26,8 @@ hide that all depends on a few: limits of a run with AP below .001 on most topic
 samples, in .70 with a share of 1e-9."""
 
 
-MOST_SURE, HALVINGS = -12.0, 45
+MOST_SURE = -12.0
+HALVINGS = 45
 """Exponent of ten of the smallest 1 - confidence whose limits are looked at, and steps to it."""
 LEAST_P = float(np.finfo(float).tiny)
 """Of p-values, which are never 0."""
@@ -67,14 +69,17 @@ def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any
         no degrees of freedom.
     number: float64 (...), or one for all.
     """
-    means, variances, freedoms = [], [], []
+    means = []
+    variances = []
+    freedoms = []
     whole = sum(sample.weight for sample in samples)
     for weight, sums, sizes, in_bag in samples:
         freedoms.append(len(sizes) - 1.0)
         further = number if pseudo else 0.0
         ends = pseudo or (0.0, 0.0)
         size = sizes.mean() / in_bag  # bags are none of the topics: what was not seen is one
-        n_units, n_topics = len(sizes) + 2 * further, sizes.sum() + 2 * further * size
+        n_units = len(sizes) + 2 * further
+        n_topics = sizes.sum() + 2 * further * size
         mean = np.asarray((sums.sum(axis=-1) + further * size * sum(ends)) / n_topics)
         squares = ((sums - mean[..., np.newaxis] * sizes) ** 2).sum(axis=-1)
         squares += sum(further * (size * (end - mean)) ** 2 for end in ends)
@@ -83,7 +88,8 @@ def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any
         of_sample = n_units / np.where(n_units > 1, n_units - 1, np.nan)
         error = np.sqrt(of_sample * squares) / n_topics
         variances.append((share * error) ** 2)
-    total, freedom = np.asarray(sum(variances)), np.asarray(min(freedoms))
+    total = np.asarray(sum(variances))
+    freedom = np.asarray(min(freedoms))
     if len(samples) > 1:
         parts = sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
         freedom = np.divide(total**2, parts, out=np.full(total.shape, freedom), where=total > 0)
@@ -96,10 +102,12 @@ def n_differing(scores: FloatArray, apart: float) -> Any:
     # Where 8 pairs of units are apart, each has a unit that differs from most.
     near = np.abs(scores[..., : n // 2] - scores[..., -(n // 2) :]) <= apart
     unsure = n // 2 - near.sum(axis=-1) < FEW
-    ordered, of_unsure = np.sort(scores[unsure], axis=-1), np.full(np.sum(unsure), FEW)
+    ordered = np.sort(scores[unsure], axis=-1)
+    of_unsure = np.full(np.sum(unsure), FEW)
     for differing in reversed(range(min(FEW, n))):
         # As many units as are left are alike, which follow each other.
-        least, most = ordered[:, : differing + 1], ordered[:, n - 1 - differing :]
+        least = ordered[:, : differing + 1]
+        most = ordered[:, n - 1 - differing :]
         of_unsure[(most <= least + apart).any(axis=-1)] = differing
     counts = np.full(scores.shape[:-1], FEW)
     counts[unsure] = of_unsure
@@ -133,7 +141,8 @@ def with_small(found: Estimate, samples: Sequence[Sample], ends: Range) -> Estim
     whole = sum(of.weight for of in samples)
     variance = found.error**2
     for of in small:
-        own, padded = estimate([of]).error, estimate([of], ends).error
+        own = estimate([of]).error
+        padded = estimate([of], ends).error
         alike = 2 * n_differing(of.sums / of.sizes, ALIKE * (ends[1] - ends[0])) < len(of.sizes)
         added = np.maximum(padded**2 - own**2, 0.0) * (of.weight / whole) ** 2
         variance = variance + np.where(alike, added, 0.0)
@@ -182,7 +191,8 @@ def p_of_mean(samples: Sequence[Sample], ends: Range | None, bound: float) -> fl
     if np.isnan(low):
         return np.nan
     above = (low + high) / 2 >= bound
-    smallest, largest = MOST_SURE, 0.0  # exponents of ten of 1 - confidence
+    smallest = MOST_SURE
+    largest = 0.0  # exponents of ten of 1 - confidence
     for _ in range(HALVINGS):
         middle = (smallest + largest) / 2
         low, high = mean_limits(samples, ends, 1 - 10.0**middle)
@@ -207,7 +217,8 @@ def _clipped(found: Estimate, ends: Range, confidence: float) -> tuple[Any, Any]
 
 def _logit_limits(found: Estimate, ends: Range, critical: Any) -> tuple[Any, Any]:
     """Return limits that are symmetric on the logit scale of a range."""
-    low, width = ends[0], ends[1] - ends[0]
+    low = ends[0]
+    width = ends[1] - ends[0]
     share = (found.mean - low) / width
     centre = np.log(share / (1 - share))
     margin = critical * found.error / width / (share * (1 - share))
@@ -300,7 +311,8 @@ def corrected_mean(
     further: float64 (other topic,): scores under the judge alone; without any, the mean is that of
         the truth, as there is nothing to correct.
     """
-    every, m = np.concatenate([judge, further]), len(truth)
+    every = np.concatenate([judge, further])
+    m = len(truth)
     if not len(further) and m > 1:
         alone = [Sample(1.0, truth, np.ones(m))]
         return float(truth.mean()), *mean_limits(alone, ends, confidence)
@@ -308,8 +320,12 @@ def corrected_mean(
         return np.nan, np.nan, np.nan
     low, high = (-np.inf, np.inf) if ends is None else ends
     width = float(np.ptp(truth)) or 1.0 if ends is None else high - low
-    from_mean, away = judge - judge.mean(), float(every.mean() - judge.mean())
-    spread, slope, of_judge, of_slope = float((from_mean**2).sum()), 0.0, 0.0, 0.0
+    from_mean = judge - judge.mean()
+    away = float(every.mean() - judge.mean())
+    spread = float((from_mean**2).sum())
+    slope = 0.0
+    of_judge = 0.0
+    of_slope = 0.0
     if np.ptp(judge) > EQUAL * width:
         slope = float((from_mean * (truth - truth.mean())).sum()) / spread
         of_judge = slope**2 * float(every.var(ddof=1)) / len(every)

@@ -20,10 +20,12 @@ def classical_p_values(test: str, differences: Array) -> Array:
     test: ``t``, ``wilcoxon`` or ``sign``.
     differences: float64 (pair, topic): differences of scores.
     """
-    p, unequal = np.ones(len(differences)), differences.any(axis=1)
+    p = np.ones(len(differences))
+    unequal = differences.any(axis=1)
     rows = differences[unequal]
     if test == "sign":
-        ahead, behind = (rows > 0).sum(axis=1), (rows < 0).sum(axis=1)
+        ahead = (rows > 0).sum(axis=1)
+        behind = (rows < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(ahead, behind), ahead + behind, 0.5)
         p[unequal] = np.minimum(1.0, 2 * tail)
     elif test == "wilcoxon":
@@ -53,7 +55,8 @@ def signed_rank_p_values(differences: Array) -> Array:
     They are exact for up to 50 topics without ties and zeros, and up to 13 with them; otherwise
     those of the normal approximation. SciPy chooses one method for all pairs of a call.
     """
-    ordered, p = np.sort(np.abs(differences), axis=1), np.empty(len(differences))
+    ordered = np.sort(np.abs(differences), axis=1)
+    p = np.empty(len(differences))
     tied = (ordered[:, 0] == 0) | (np.diff(ordered, axis=1) == 0).any(axis=1)
     permuted = tied & (differences.shape[1] <= MAX_PERMUTED)  # takes SciPy a second a pair
     if permuted.any():
@@ -66,11 +69,13 @@ def signed_rank_p_values(differences: Array) -> Array:
 
 def _over_all_signs(differences: Array) -> Array:
     """Return exact p-values of the signed-rank test with ties, float64 (pair,)."""
-    n_topics, p = differences.shape[1], np.empty(len(differences))
+    n_topics = differences.shape[1]
+    p = np.empty(len(differences))
     signs = (np.arange(2**n_topics)[:, np.newaxis] >> np.arange(n_topics)) & 1
     for pair, row in enumerate(differences):
         ranks = np.where(row == 0, 0.0, scipy.stats.rankdata(np.abs(row)) - (row == 0).sum())
-        sums, observed = signs @ ranks, ranks[row > 0].sum()
+        sums = signs @ ranks
+        observed = ranks[row > 0].sum()
         p[pair] = min(1.0, 2 * min((sums >= observed).mean(), (sums <= observed).mean()))
     return p
 

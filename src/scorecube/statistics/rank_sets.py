@@ -20,7 +20,8 @@ def rank_limits(first: Any, second: Any, ahead: Any, n: int) -> tuple[Any, Any]:
     ahead: float64 (decided pair,): by how much the first is better.
     """
     better, worse = np.where(ahead > 0, (first, second), (second, first))
-    low, high = 1 + np.bincount(worse, minlength=n), n - np.bincount(better, minlength=n)
+    low = 1 + np.bincount(worse, minlength=n)
+    high = n - np.bincount(better, minlength=n)
     return low.astype(np.int32), high.astype(np.int32)
 
 
@@ -81,9 +82,11 @@ def normal_step_down(
     Returns decided: bool (difference,).
     """
     decided = (variances <= 0) & (differences != 0)
-    tested, spread = np.flatnonzero(variances > 0), np.sqrt(np.maximum(variances, 0.0))
+    tested = np.flatnonzero(variances > 0)
+    spread = np.sqrt(np.maximum(variances, 0.0))
     order = tested[np.argsort(np.abs(differences[tested]) / spread[tested], kind="stable")]
-    reached, largest = np.zeros(len(order), np.int64), np.zeros(errors.shape[1])
+    reached = np.zeros(len(order), np.int64)
+    largest = np.zeros(errors.shape[1])
     for place, k in enumerate(order):
         np.maximum(largest, np.abs(errors[first[k]] - errors[second[k]]) / spread[k], out=largest)
         reached[place] = np.count_nonzero(largest >= np.abs(differences[k]) / spread[k])

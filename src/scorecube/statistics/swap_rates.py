@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-BATCHES, FEW = 20, 5
+BATCHES = 20
+FEW = 5
 """Batches of trials (trial t belongs to batch t % 20), and those with an event below which their
 variance is too poor an estimate."""
 ROUNDING = 1e-12
@@ -48,7 +49,8 @@ def required_differences(
     n_closed: Bins with an upper limit; an open bin is no answer of the isotonic rule.
     """
     highest = np.round(1 - np.asarray(confidence, float), 12)[:, np.newaxis] + ROUNDING
-    filled, accepted = count > 0, highest[:, 0] - ROUNDING
+    filled = count > 0
+    accepted = highest[:, 0] - ROUNDING
     rate = np.divide(swaps, count, out=np.full(count.shape, np.nan), where=filled)
     fitted = _fitted(count, rate)
     # Comparisons with NaN, of empty bins, are false.
@@ -121,7 +123,9 @@ def rate_limits(
     """
     from scipy.special import stdtrit
 
-    n_batches, total, sum_events = len(count), count.sum(axis=0), events.sum(axis=0)
+    n_batches = len(count)
+    total = count.sum(axis=0)
+    sum_events = events.sum(axis=0)
     z = stdtrit(n_batches - 1, 0.975)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = sum_events / total

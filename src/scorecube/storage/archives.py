@@ -82,7 +82,8 @@ def unseal(about: str, content: bytes | None) -> bytes:
     """Return the archive of `seal`; ValueError for another digest, or for none."""
     if content is None:
         raise ValueError("is missing")
-    body, digest = memoryview(content)[:-SEAL_BYTES], content[-SEAL_BYTES:]
+    body = memoryview(content)[:-SEAL_BYTES]
+    digest = content[-SEAL_BYTES:]
     if digest_of(about.encode(), body).encode() != digest:
         raise ValueError("does not match its digest")
     return content
@@ -192,7 +193,9 @@ class BlockStore:
     """Blocks of one piece of work (see `Plan.work_digest`); workers may have copies."""
 
     def __init__(self, place: Place, path: str, work: str) -> None:
-        self._place, self._path, self._work = place, path, work
+        self._place = place
+        self._path = path
+        self._work = work
 
     def intervals(self) -> list[Interval]:
         """Return the units of all recorded blocks; contents are not read."""
@@ -205,7 +208,8 @@ class BlockStore:
 
     def record(self, start: int, stop: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Record the outputs of the units start .. stop-1."""
-        file, named = io.BytesIO(), dict[str, Any](arrays)
+        file = io.BytesIO()
+        named = dict[str, Any](arrays)
         np.savez(file, **named)
         key, about = self._names(start, stop)
         self._place.write(key, seal(about, file.getvalue()))
@@ -247,7 +251,8 @@ class BlockStore:
 
 def select_disjoint(intervals: Sequence[Interval], n_units: int) -> list[Interval]:
     """Return disjoint intervals within the first `n_units` units, preferring long ones."""
-    chosen, position = list[Interval](), 0
+    chosen = list[Interval]()
+    position = 0
     for start, stop in sorted(intervals, key=lambda interval: (interval[0], -interval[1])):
         if start >= position and start < stop <= n_units:
             chosen.append((start, stop))

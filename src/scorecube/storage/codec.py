@@ -44,7 +44,8 @@ def encode(dataset: xr.Dataset) -> Iterator[tuple[str, bytes]]:
     variables, attributes = encode_dataset_coordinates(dataset.drop_encoding())
     yield METADATA, _json({"attributes": attributes, "zarr_format": 3, "node_type": "group"})
     for key, variable in variables.items():
-        name, text = str(key), variable.dtype.kind in "OUT"
+        name = str(key)
+        text = variable.dtype.kind in "OUT"
         dtype = np.dtype(object) if text else variable.dtype.newbyteorder("<")
         if not text and (dtype.kind not in "iufb" or dtype.itemsize > 8):
             raise TypeError(f"{name} is of {dtype}; only numbers and texts can be stored")

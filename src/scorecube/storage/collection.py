@@ -32,7 +32,9 @@ class Collection:
     """
 
     def __init__(self, study: Any, name: str, at: Head | None = None) -> None:
-        self.study, self.name, self._at = study, name, at
+        self.study = study
+        self.name = name
+        self._at = at
         self.place: Place = study.place
         self.folder = heads.folder_of(name)
 
@@ -78,7 +80,8 @@ class Collection:
 
     def stored(self, analysis: str) -> tuple[list[Stored], list[Stored]]:
         """Return the results of the scores that are there now, latest last, and those of others."""
-        head, stored = self.head, archives.archives_in(self.place, self._path(analysis))
+        head = self.head
+        stored = archives.archives_in(self.place, self._path(analysis))
         newest = max([result.head for result in stored], default=0)
         if newest > head.number:  # a witness of a head that was deleted, or not listed yet
             heads.read_head(self.place, self.folder, newest)
@@ -126,8 +129,10 @@ class Collection:
         version: Of the scores that it is of, see `Head.cube`; by default of those stored now.
         Raises BadStudy: The scores were replaced while it was computed; it is not current.
         """
-        head, folder = self.head, self._path(values.attrs["analysis"])
-        before, digest = archives.archives_in(self.place, folder), values.attrs["digest"]
+        head = self.head
+        folder = self._path(values.attrs["analysis"])
+        before = archives.archives_in(self.place, folder)
+        digest = values.attrs["digest"]
         number = 1 + max([stored.number for stored in before], default=0)
         new = Stored(number, head.number, digest, version or head.cube, folder)
         archives.write_result(self.place, new, values)

@@ -41,7 +41,10 @@ RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.ASCII)
 MOST_HEAD_BYTES: Final = 2**26
 HEAD: Final = re.compile(r"head\.(\d{5,9})\.json", re.ASCII)
 WITNESS: Final = re.compile(r"committed\.(\d{5,9})", re.ASCII)
-CUBE, RANKINGS, RESULTS, BLOCKS = "cube", "rankings", "results", "blocks"
+CUBE = "cube"
+RANKINGS = "rankings"
+RESULTS = "results"
+BLOCKS = "blocks"
 """First parts of the names of what a folder holds."""
 GROUPS: Final = (CUBE, RANKINGS)
 
@@ -228,11 +231,13 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
     from scorecube.collection.schema import MAX_LOADED_BYTES
     from scorecube.storage.codec import decode, open_lazily
 
-    path, most = head.group(kind), head.facts[kind]["bytes"]
+    path = head.group(kind)
+    most = head.facts[kind]["bytes"]
     with place.reading(path):
         if most * n_groups <= MAX_LOADED_BYTES:
             refuse_too_large(most, f"{place.name}: {path}")
-            files, n_bytes = dict[str, bytes](), 0
+            files = dict[str, bytes]()
+            n_bytes = 0
             for key, content in files_of(place, path):
                 n_bytes += len(content)
                 refuse_too_large(n_bytes, f"{place.name}: {path}")

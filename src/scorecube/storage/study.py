@@ -96,7 +96,9 @@ class Study:
     """Collections by name, in one store; see `open_study`."""
 
     def __init__(self, place: Place, *, writable: bool = False) -> None:
-        self.place, self.path, self.writable = place, place.name, writable
+        self.place = place
+        self.path = place.name
+        self.writable = writable
 
     def __repr__(self) -> str:
         """Return its path, and the names of its collections."""

@@ -23,7 +23,8 @@ DAY = 86_400.0
 
 def verify_study(study: Study) -> tuple[int, list[str]]:
     """Read everything; return the number of parts, and a line with the path of each damage."""
-    n_parts, damage = 0, list[str]()
+    n_parts = 0
+    damage = list[str]()
     for folder in study.place.children(""):
         for check in _checks(study, folder):
             n_parts += 1
@@ -36,7 +37,8 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
 
 def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
     """Yield what reads each part of a collection."""
-    place, head = study.place, None
+    place = study.place
+    head = None
     for number in range(1, max(heads.head_numbers(place, folder), default=0) + 1):
         yield partial(heads.read_head, place, folder, number)
     with suppress(CorruptStudy, MemoryError):
@@ -101,7 +103,8 @@ def _rest(study: Study, folder: str) -> set[str]:
 
 def clean(study: Study) -> int:
     """Delete such groups and unfinished files of a day ago; return their number."""
-    place, probe = study.place, f".{secrets.token_hex(8)}{PARTIAL}"
+    place = study.place
+    probe = f".{secrets.token_hex(8)}{PARTIAL}"
     place.write(probe, b"")
     times = place.files("")
     latest = times[probe] - DAY
@@ -122,7 +125,8 @@ def merge(
     Returns numbers of collections that are new, extended, unchanged, and of results copied.
     Raises BadStudy: Other scores of the same name; nothing was written.
     """
-    target, opened = open_study(out, mode="a"), [open_study(part) for part in parts]
+    target = open_study(out, mode="a")
+    opened = [open_study(part) for part in parts]
     collections = [collection for study in opened for collection in study.collections()]
     _refuse_conflicts(target, collections)
     counts = Counter[str]()
@@ -153,7 +157,8 @@ def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:
 
 def _add(target: Study, source: Collection) -> dict[str, int]:
     """Add what a collection lacks of another; return numbers by what they count."""
-    theirs, before = source.head, heads.latest_head(target.place, source.folder)
+    theirs = source.head
+    before = heads.latest_head(target.place, source.folder)
 
     def change(head: Head) -> Head:
         contains = dict.fromkeys([*head.contains, *theirs.contains])
@@ -162,7 +167,9 @@ def _add(target: Study, source: Collection) -> dict[str, int]:
 
     rankings = source.rankings if theirs.rankings else None
     target.add(source.name, cube=source.cube, rankings=rankings, grow=False)
-    after, own, results = heads.commit(target.place, source.name, change), target[source.name], 0
+    after = heads.commit(target.place, source.name, change)
+    own = target[source.name]
+    results = 0
     for analysis in source.contents()["results"]:
         for stored in source.stored(analysis)[0]:
             if not own.has_result(analysis, stored.digest):

@@ -35,7 +35,8 @@ class ScorecubeAccessor:
             options = {k: arguments.pop(k) for k in arguments.keys() - taken}
             return analyse(self._dataset, kind(**options), **arguments)
 
-        method.__name__, method.__doc__ = name, kind.__doc__
+        method.__name__ = name
+        method.__doc__ = kind.__doc__
         return method
 
     def __repr__(self) -> str:

@@ -101,7 +101,8 @@ def analyse(
     executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
 
     def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
-        chosen, said = as_cube(one).compute(), list[str]()
+        chosen = as_cube(one).compute()
+        said = list[str]()
         if of_paper is not None:
             part, said = selection_of(of_paper, chosen, {})
             chosen = select(chosen, **part)

@@ -111,7 +111,8 @@ def read_rankings(
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
     judged = read_judgements(qrels, dialect=qrels_format)
-    path, systems = None, None
+    path = None
+    systems = None
     if teams is None or isinstance(teams, Mapping):
         team_of = teams
     else:
@@ -198,7 +199,8 @@ def evaluate_into(
         cube = evaluate(rankings, metrics, gains, progress=progress)
         study.add(name, cube=cube, rankings=rankings, **how)
         return cube
-    stored, evaluated = collection.cube, rankings
+    stored = collection.cube
+    evaluated = rankings
     if collection.head.rankings:
         what = f"{study.path}: collection {name!r}"
         try:
@@ -209,7 +211,8 @@ def evaluate_into(
             stored = stored.isel(metric=[], gain=[])  # and all of it is replaced
             joined = rankings
     else:  # imported scores are kept; only scores that were evaluated can be evaluated again
-        stored, joined = stored.isel(metric=[], gain=[]), rankings
+        stored = stored.isel(metric=[], gain=[])
+        joined = rankings
     known = labels_of(stored, names.METRIC)
     computed = [name for name in known if isinstance(parse_known(name), Metric)]
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
@@ -290,7 +293,8 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
-    say, chosen = notify or LOGGER.warning, chosen_columns(columns)
+    say = notify or LOGGER.warning
+    chosen = chosen_columns(columns)
     inputs = files if isinstance(files, list | tuple) else [files]
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:

@@ -43,7 +43,8 @@ def selection_of(
     cube: A collection before anything is selected.
     given: Arguments of `select`; None for those that are not given.
     """
-    chosen, said = dict(given), list[str]()
+    chosen = dict(given)
+    said = list[str]()
     is_open = given.get("top_runs") is None and given.get("runs") is None
     if is_open and 0 < preset.best_runs < cube.sizes[names.RUN]:
         metrics = labels_of(cube, names.METRIC)

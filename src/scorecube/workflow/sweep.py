@@ -170,7 +170,8 @@ def sweep(
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
     with ExitStack() as stack:
         if isinstance(collections, Study | str | os.PathLike):
-            study, cubes = collections, {}
+            study = collections
+            cubes = {}
         else:
             cubes = {name or "cube": cube for name, cube in cubes_of(collections).items()}
         keep = study is not None
@@ -216,7 +217,8 @@ def tasks_of(
     part: Share of the collections, such as ``3/100``, which leaves out what compares several.
     replace: Whether scores whose source has changed replace those that are stored.
     """
-    single, several = dict[int, Entry](), list[SweepTask]()
+    single = dict[int, Entry]()
+    several = list[SweepTask]()
     for place, entry in enumerate(entries):
         if entry.analysis.joins and len(sources) > 1:
             several.append(SweepTask(tuple(sources), {place: entry}))
@@ -251,7 +253,8 @@ def run_sweep(
     progress: Called with numbers of tasks: (done, total).
     Raises StoreFailed, ClusterFailed: What would meet every other task, too.
     """
-    total, done = Outcome(), 0
+    total = Outcome()
+    done = 0
 
     def keep(outcome: Outcome) -> None:
         nonlocal done
@@ -265,7 +268,8 @@ def run_sweep(
             progress(done, len(tasks))
 
     single = [task for task in tasks if len(task.collections) == 1]
-    rest, started = single, time.monotonic()
+    rest = single
+    started = time.monotonic()
     while rest and not _is_long(len(single) - len(rest), len(rest), started, executor):
         keep(compute(study, rest[0], executor))
         if rest is single:  # the first one compiled kernels
@@ -292,7 +296,9 @@ def _side_by_side(
     path: str, tasks: Sequence[SweepTask], executor: Executor, keep: Callable[[Outcome], None]
 ) -> list[SweepTask]:
     """Run whole tasks on workers, and return those for which they lack the memory or the study."""
-    client, returned, processes = executor.client, list[SweepTask](), 1
+    client = executor.client
+    returned = list[SweepTask]()
+    processes = 1
 
     def take(position: int, outcome: Outcome) -> None:
         if outcome.elsewhere:
@@ -319,10 +325,13 @@ def compute_there(path: str, task: SweepTask, *, processes: int) -> Outcome:
 
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     """Read the collection of a task, and compute and store what its entries ask for."""
-    outcome, first, cubes = Outcome(), task.collections[0], Cubes()
+    outcome = Outcome()
+    first = task.collections[0]
+    cubes = Cubes()
     with outcome.noting(first, READING):
         if task.source is not None:
-            say, workers = outcome.lines.append, executor.workers
+            say = outcome.lines.append
+            workers = executor.workers
             add_source(study, first, task.source, say, replace=task.replace, workers=workers)
         asked = {k: stored_for(study, task.collections, of) for k, of in task.entries.items()}
     for place, (request, digest) in {} if outcome.failed else asked.items():
@@ -344,7 +353,8 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
 
 def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
     """Return digests of what an entry asks for of the scores there now, and of its result or ""."""
-    analysis, heads = entry.analysis, [study[name].head for name in collections]
+    analysis = entry.analysis
+    heads = [study[name].head for name in collections]
     record = {
         "analysis": analysis.name,
         "options": analysis.options(),
@@ -362,7 +372,8 @@ def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
     """Return how many collections and results of tasks are in the study at a path."""
     swept = {name for task in tasks for name in task.collections}
     wanted = sum(len(task.entries) for task in tasks)
-    there, results = set[str](), 0
+    there = set[str]()
+    results = 0
     if exists(path):
         study = open_study(path)
         there = swept.intersection(study)

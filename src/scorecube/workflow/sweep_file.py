@@ -45,7 +45,8 @@ from scorecube.storage import Study
 from scorecube.workflow import inputs
 
 Table = Mapping[str, Any]
-RUNS, SCORES = "runs", "scores"
+RUNS = "runs"
+SCORES = "scores"
 PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups", "study")
 TEXTS = {
     name: Option(name=name, type=str | tuple[str, ...] if name in (RUNS, SCORES) else str)
@@ -107,7 +108,9 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
         content = tomllib.loads(read_text(file))
     except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8
         raise BadInput(f"is not TOML: {error}", str(file)) from None
-    folder, sources, entries = file.resolve().parent, dict[str, Table](), list[Entry]()
+    folder = file.resolve().parent
+    sources = dict[str, Table]()
+    entries = list[Entry]()
     collections, analyses = (_tables(content, key, file) for key in ("collection", "analysis"))
     options = {"study": TEXTS["study"], "trials": SHARED["trials"], "seed": SHARED["seed"]}
     settings = _values({"study": f"{file.stem}.zarr", **content}, options, str(file))
@@ -186,12 +189,14 @@ def _filled(value: Any, file: Path) -> Any:
 def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
     """Yield one entry per combination of the grid."""
     constant = dict(table)
-    name, grid = constant.pop("name", None), constant.pop("grid", {})
+    name = constant.pop("name", None)
+    grid = constant.pop("grid", {})
     if name not in index.names():
         raise BadInput(f"no analysis {name!r}; there are {', '.join(index.names())}", where)
     if not (isinstance(grid, dict) and all(isinstance(value, list) for value in grid.values())):
         raise BadInput("grid: expected lists of values by setting", where)
-    kind, where = index.load(name), f"{where} ({name})"
+    kind = index.load(name)
+    where = f"{where} ({name})"
     own = options_of(kind)
     options = {key: SHARED[key] for key in ("trials", "seed", *SELECTION)} | dict(own)
     usual = {key: shared[key] for key in ("trials", "seed") if key in shared}

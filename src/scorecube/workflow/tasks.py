@@ -114,8 +114,10 @@ def plan_in_study(
         for name in set(group) - read.keys():
             # The version first: a cube that is replaced between the two has another.
             read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
-        whole, part = {name: read[name][1] for name in group}, dict(selection)
-        said, fitted = list[str](), record
+        whole = {name: read[name][1] for name in group}
+        part = dict(selection)
+        said = list[str]()
+        fitted = record
         if of_paper is not None:
             part, said = selection_of(of_paper, whole[group[0]], part)
         cube = record.join(whole, _Rankings(study, group), part)

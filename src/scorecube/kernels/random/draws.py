@@ -57,7 +57,8 @@ def topic_samples(
     Returns samples: int32 (trial, half, draw): positions of topics, 0 .. n_topics-1.
     """
     samples = np.empty((stop - start, 2, size), np.int32)
-    words, pools = np.empty(2 * size, np.uint64), np.empty((2, n_topics), np.int32)
+    words = np.empty(2 * size, np.uint64)
+    pools = np.empty((2, n_topics), np.int32)
     for k in range(stop - start):
         fill_words(key, start + k, words, stream)
         draw_samples(words, sampling, pools, samples[k])
@@ -80,12 +81,15 @@ def draw_samples(
         pools[0, topic] = topic
         pools[1, topic] = topic
     for position in range(2 * samples.shape[1]):
-        half, draw = position & 1, position >> 1
+        half = position & 1
+        draw = position >> 1
         # Fisher-Yates: disjoint halves share one pool, others have one each. With replacement
         # nothing is used up.
-        pool, used = half, draw
+        pool = half
+        used = draw
         if sampling == 0:  # Sampling.DISJOINT
-            pool, used = 0, position
+            pool = 0
+            used = position
         elif sampling == 1:  # Sampling.REPLACEMENT
             used = 0
         chosen = used + below(words[position], n_topics - used)
@@ -165,7 +169,8 @@ def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -
 
     Returns samples: int32 (trial, half, draw) with one half: positions of topics, 0 .. n_topics-1.
     """
-    samples, words = np.empty((stop - start, 1, n_topics), np.int32), np.empty(n_topics, np.uint64)
+    samples = np.empty((stop - start, 1, n_topics), np.int32)
+    words = np.empty(n_topics, np.uint64)
     for trial in range(stop - start):
         fill_words(key, start + trial, words)
         for draw in range(n_topics):
@@ -199,7 +204,8 @@ def random_subset(
     n_items, size: Items to draw from, and items drawn, at most all.
     Returns items: int64 (size,), in the order of drawing.
     """
-    order, words = np.arange(n_items), np.empty(size, np.uint64)
+    order = np.arange(n_items)
+    words = np.empty(size, np.uint64)
     fill_words(key, trial, words, stream)
     for k in range(size):
         chosen = k + below(words[k], n_items - k)

@@ -27,7 +27,8 @@ WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 LANES = 32
 """Counters whose words `fill_many` computes together."""
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
 
 
 def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
@@ -52,12 +53,20 @@ def fill_words(
     n = words.shape[0]
     for first in range(0, n, 4):
         c0 = (np.uint64(stream) << np.uint64(32)) + np.uint64((before + first) // 4 + 1)
-        c1, c2, c3 = np.uint64(trial), np.uint64(0), np.uint64(0)
-        key0, key1 = key[0], key[1]
+        c1 = np.uint64(trial)
+        c2 = np.uint64(0)
+        c3 = np.uint64(0)
+        key0 = key[0]
+        key1 = key[1]
         for _ in range(10):
-            high0, low0 = multiply_high(MULTIPLIER_0, c0), MULTIPLIER_0 * c0
-            high1, low1 = multiply_high(MULTIPLIER_1, c2), MULTIPLIER_1 * c2
-            c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
+            high0 = multiply_high(MULTIPLIER_0, c0)
+            low0 = MULTIPLIER_0 * c0
+            high1 = multiply_high(MULTIPLIER_1, c2)
+            low1 = MULTIPLIER_1 * c2
+            c0 = high1 ^ c1 ^ key0
+            c1 = low1
+            c2 = high0 ^ c3 ^ key1
+            c3 = low0
             key0 += WEYL_0
             key1 += WEYL_1
         words[first] = c0
@@ -76,17 +85,23 @@ def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
     Each round depends on the one before, so the loop over counters is inside that over rounds.
     """
     state = np.empty((4, LANES), np.uint64)
-    low_0, high_0 = MULTIPLIER_0 & _LOW, MULTIPLIER_0 >> _HALF
-    low_1, high_1 = MULTIPLIER_1 & _LOW, MULTIPLIER_1 >> _HALF
+    low_0 = MULTIPLIER_0 & _LOW
+    high_0 = MULTIPLIER_0 >> _HALF
+    low_1 = MULTIPLIER_1 & _LOW
+    high_1 = MULTIPLIER_1 >> _HALF
     done = words.shape[0] - words.shape[0] % (4 * LANES)
     for first in range(0, done, 4 * LANES):
         for lane in range(LANES):
             state[0, lane], state[1, lane] = np.uint64(first // 4 + lane + 1), np.uint64(trial)
             state[2, lane], state[3, lane] = np.uint64(0), np.uint64(0)
-        key_0, key_1 = key[0], key[1]
+        key_0 = key[0]
+        key_1 = key[1]
         for _ in range(10):
             for lane in range(LANES):
-                c0, c1, c2, c3 = state[0, lane], state[1, lane], state[2, lane], state[3, lane]
+                c0 = state[0, lane]
+                c1 = state[1, lane]
+                c2 = state[2, lane]
+                c3 = state[3, lane]
                 state[0, lane] = _upper_half(low_1, high_1, c2) ^ c1 ^ key_0
                 state[1, lane] = MULTIPLIER_1 * c2
                 state[2, lane] = _upper_half(low_0, high_0, c0) ^ c3 ^ key_1
@@ -105,7 +120,8 @@ def _upper_half(low: np.uint64, high: np.uint64, word: np.uint64) -> np.uint64:
 
     Compilers make one instruction of `multiply_high`, of which there is none for vectors.
     """
-    word_low, word_high = word & _LOW, word >> _HALF
+    word_low = word & _LOW
+    word_high = word >> _HALF
     crossed = low * word_high
     middle = ((low * word_low) >> _HALF) + (crossed & _LOW) + high * word_low
     return high * word_high + (crossed >> _HALF) + (middle >> _HALF)

@@ -136,7 +136,8 @@ class Correlation(Analysis):
         return np.array(compared, np.int64)
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
-        compared, above = self.comparisons(table), above_by_cell(table)
+        compared = self.comparisons(table)
+        above = above_by_cell(table)
         values = coefficients(table, above, compared)
         for array in values.values():
             if len(table.runs) < MIN_RUNS and array.dtype.kind == "f":
@@ -164,8 +165,11 @@ def coefficients(table: ScoreTable, above: IntArray, compared: IntArray) -> dict
     from scipy.special import ndtr
 
     at = tuple(table.cell_of[compared[:, k], compared[:, k + 1]] for k in (0, 2))
-    pairs, n_runs = concordance(above), len(table.runs)
-    tau, untied, difference = pairs.tau_a()[at], pairs.untied[at], pairs.difference[at]
+    pairs = concordance(above)
+    n_runs = len(table.runs)
+    tau = pairs.tau_a()[at]
+    untied = pairs.untied[at]
+    difference = pairs.difference[at]
     left_out = [concordance(above_by_cell(part)).tau_a()[at] for part in table.tables_left_out]
     low, high = jackknife.limits(tau, np.array(left_out), "atanh")
     discordant = (untied - difference) // 2

@@ -96,7 +96,8 @@ def figure(canvas: Any, result: xr.Dataset) -> None:
 
     The legend counts the swops of each curve.
     """
-    axes, metrics = canvas.panel(), labels_of(result, names.METRIC)
+    axes = canvas.panel()
+    metrics = labels_of(result, names.METRIC)
     means, rises = (result[name].isel({names.GAIN: 0}) for name in ("sorted_mean", "swops"))
     systems = means[names.SYSTEM].values
     for k, metric in enumerate(metrics):
@@ -122,7 +123,8 @@ def taus_of_gains(result: xr.Dataset) -> pd.DataFrame:
 
 def both_coefficients(result: xr.Dataset) -> Iterator[dict[str, Any]]:
     """Yield rho and tau of every two metrics with their gains (Sakai 2004, Tables 3 to 12)."""
-    gains, seen = frame_of(GAINS, result), set[frozenset[str]]()
+    gains = frame_of(GAINS, result)
+    seen = set[frozenset[str]]()
     with_gains = {*gains["metric"]}
     rows = frame_of(METRICS, result).to_dict("records")
     for row in gains.to_dict("records"):

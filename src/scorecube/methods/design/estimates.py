@@ -121,7 +121,8 @@ def design_of_cube(
     cube: Any, missing: Missing = "refuse", variance_of: VarianceOf | None = None, **settings: Any
 ) -> xr.Dataset:
     """Return `topic_set_size` by one of the variances of scores, with jackknife limits."""
-    estimated, parts = variances(cube, missing), []
+    estimated = variances(cube, missing)
+    parts = []
     chosen = variance_of or default_variance_of(True, settings.get("mode", "exact"))
     for end in ("", "_low", "_high"):
         variance = estimated[f"{chosen}_variance{end}"].reset_coords(drop=True)

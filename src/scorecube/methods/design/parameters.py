@@ -15,7 +15,8 @@ from scorecube.errors import BadPlan, option
 Numbers = float | Iterable[float] | Mapping[str, float] | xr.DataArray
 """One number, a list (dim with the parameter's name), numbers by metric, or a labelled array."""
 MOST_TOPICS = 10_000_000
-_POSITIVE, _BELOW_1 = math.ulp(0.0), 1 - math.ulp(0.5)
+_POSITIVE = math.ulp(0.0)
+_BELOW_1 = 1 - math.ulp(0.5)
 
 
 class Quantity(NamedTuple):

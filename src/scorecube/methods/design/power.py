@@ -121,11 +121,13 @@ class Anova:
         high = exact_noncentrality(self.systems, self.alpha, self.beta) + 0.0 * n
         low = np.zeros_like(high)
         while (short := self.power(n, high) < 1 - self.beta).any():
-            low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+            low = np.where(short, high, low)
+            high = np.where(short, 2 * high, high)
         for _ in range(60):
             middle = (low + high) / 2
             short = self.power(n, middle) < 1 - self.beta
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
+            low = np.where(short, middle, low)
+            high = np.where(short, high, middle)
         return np.asarray(high)
 
 
@@ -147,17 +149,20 @@ def smallest(
     >>> smallest(lambda n: n * n >= np.array([50, 9]), np.array([1, 5]), np.array([2, 5])).tolist()
     [8.0, 5.0]
     """
-    low, high = np.asarray(least) - 1.0, np.minimum(np.maximum(guess, least), most)
+    low = np.asarray(least) - 1.0
+    high = np.minimum(np.maximum(guess, least), most)
     while not (reached := enough(high)).all():
         if (~reached & (high >= most)).any():
             raise BadPlan(
                 f"more than {most:,.0f} topics are needed: use a larger difference or width"
             )
-        low, high = np.where(reached, low, high), np.where(reached, high, np.fmin(2 * high, most))
+        low = np.where(reached, low, high)
+        high = np.where(reached, high, np.fmin(2 * high, most))
     while (high - low > 1.0).any():
         middle = np.ceil((low + high) / 2.0)  # the upper one of two neighbours
         reached = enough(middle)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        low = np.where(reached, low, middle)
+        high = np.where(reached, middle, high)
     return np.asarray(high)
 
 

@@ -19,9 +19,11 @@ from scorecube.methods.design.power import (
     unit_width,
 )
 
-METHODS, MODES = ("anova", "t", "ci"), ("exact", "sakai")
+METHODS = ("anova", "t", "ci")
+MODES = ("exact", "sakai")
 ROUTES = ("ci", "anova-tool", "anova-exact")
-PAIRED, WITHIN = "paired", "within"
+PAIRED = "paired"
+WITHIN = "within"
 VARIANCES_OF = (PAIRED, WITHIN)
 """Two-way residual variance, of systems on the same topics; one-way variance within systems."""
 NO_VARIANCE = "a variance of 0 needs no topics at all; 2 are the smallest number possible"
@@ -142,7 +144,8 @@ def _sizes(
     Without systems it is the paired t test: two systems on the same topics.
     """
     if len(others) == 2:
-        others, paired = (2, *others), True
+        others = (2, *others)
+        paired = True
     variance, difference, systems, alpha, beta = np.broadcast_arrays(variance, difference, *others)
     design = Anova(systems, alpha, beta, paired, tool)
     topics = np.where(variance > 0, design.topics(variance, difference), 2.0)

@@ -58,7 +58,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     if at_hand is None or result.attrs["method"] == "ci":
         return
     for row in labelled(sizes(result)):
-        low, high = row["topics_low"], row["topics_high"]
+        low = row["topics_low"]
+        high = row["topics_high"]
         enough = f"{at_hand} are at hand"
         if is_known(low) and is_known(high):
             verdict = "are enough" if high <= at_hand else "may be enough"
@@ -76,7 +77,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def width_curves(canvas: Any, result: xr.Dataset) -> None:
     """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3)."""
-    axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
+    axes = canvas.panel()
+    chosen = result.isel({names.GAIN: 0}, missing_dims="ignore")
     for k, (label, line) in enumerate(curves_of(chosen, "topics")):
         style = canvas.curve(k) | {"marker": "o" if line["width"].size == 1 else None}
         axes.plot(line["topics"], line["width"], label=label, **style)
@@ -87,7 +89,8 @@ def width_curves(canvas: Any, result: xr.Dataset) -> None:
 
 def size_curves(canvas: Any, result: xr.Dataset) -> None:
     """Topics by difference to be detected, the requirements marked."""
-    axes, chosen = canvas.panel(), result.isel({names.GAIN: 0}, missing_dims="ignore")
+    axes = canvas.panel()
+    chosen = result.isel({names.GAIN: 0}, missing_dims="ignore")
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
     if x not in chosen.dims:
         chosen = chosen.expand_dims(x, axis=-1)

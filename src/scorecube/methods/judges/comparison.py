@@ -69,7 +69,8 @@ class Comparison:
 
     def decisions(self) -> Values:
         """Return the numbers of pairs of runs by the decisions of paired t tests, (cell,)."""
-        truth, judge = significant(self.truth), significant(self.judge)
+        truth = significant(self.truth)
+        judge = significant(self.judge)
         kinds = {
             "agree": truth * judge > 0,
             "opposite": truth * judge < 0,
@@ -81,10 +82,12 @@ class Comparison:
 
     def biases(self) -> Values:
         """Return means under the judge less those under the truth, with limits, if shared."""
-        by_run, sizes = np.full_like(self.truth.scores, np.nan), self.truth.sizes
+        by_run = np.full_like(self.truth.scores, np.nan)
+        sizes = self.truth.sizes
         if self.is_shared:
             by_run = self.judge.scores - self.truth.scores
-        mean, ends = by_run.mean(axis=1), np.empty((len(by_run), 2))
+        mean = by_run.mean(axis=1)
+        ends = np.empty((len(by_run), 2))
         for cell in range(len(mean)):
             width = width_of(self.truth, cell)
             least = least_of(self.truth, cell)
@@ -100,16 +103,20 @@ class Comparison:
 
     def corrections(self, sizes: Sequence[int]) -> Values:
         """Return corrected means, (cell, size, run); NaN for as many topics as there are."""
-        truth, judge, n_units = self.truth.values, self.judge.values, self.truth.sizes.size
+        truth = self.truth.values
+        judge = self.judge.values
+        n_units = self.truth.sizes.size
         means = np.full((3, len(truth), len(sizes), len(self.truth.runs)), np.nan)
         for k, size in enumerate(sizes if self.is_shared else ()):
             if size >= n_units:
                 continue  # all of them are a size of their own
             labelled, others = np.split(self.order, [size or n_units])
             for cell, run in np.ndindex(truth.shape[:2]):
-                h, f = truth[cell, run], judge[cell, run]
+                h = truth[cell, run]
+                f = judge[cell, run]
                 further = [] if self.further is None else [self.further.values[cell, run]]
-                rest, ends = np.concatenate([f[others], *further]), self.truth.ranges[cell]
+                rest = np.concatenate([f[others], *further])
+                ends = self.truth.ranges[cell]
                 mean = corrected_mean(h[labelled], f[labelled], rest, ends, CONFIDENCE)
                 means[:, cell, k, run] = mean
         return dict(zip(("corrected", "corrected_low", "corrected_high"), means, strict=True))
@@ -152,7 +159,8 @@ def comparison_of(cube: xr.Dataset, truth: str, judge: str, place: int) -> Compa
         )
     if min(runs.sum(), *topics.sum(axis=1)) < 2:
         raise BadPlan(f"{truth} and {judge} need 2 common runs, and 2 topics each")
-    shared, further = topics.all(axis=0), topics[1] & ~topics[0]
+    shared = topics.all(axis=0)
+    further = topics[1] & ~topics[0]
     is_shared = int(shared.sum()) >= 2
     of_truth, of_judge = (part.isel(run=np.flatnonzero(runs)) for part in parts)
     table = _table(of_truth, shared if is_shared else topics[0])

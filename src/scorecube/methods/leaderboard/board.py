@@ -87,7 +87,8 @@ class Board(Leaderboard):
         return select(join_collections(parts, missing=missing), **after)
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
-        weights, scores = read_weights(self.weights), cube
+        weights = read_weights(self.weights)
+        scores = cube
         for name in weights.keys() - set(np.unique(cube.coords.get(names.COLLECTION, ""))):
             raise BadPlan(f"{option('weights')}: no collection {name!r}", option="weights")
         if self.standardise == "rank":
@@ -153,7 +154,8 @@ def rank_shares(cube: xr.Dataset) -> xr.Dataset:
     """Return the share of other runs with a lower score on a topic, in place of scores."""
     from scipy.stats import rankdata  # takes long to import
 
-    scores, labels = cube[names.SCORE], labels_of(cube, names.METRIC)
+    scores = cube[names.SCORE]
+    labels = labels_of(cube, names.METRIC)
     ranks = rankdata(scores.values, axis=scores.get_axis_num(names.RUN))
     about = {
         names.METRIC: label_array([f"rank:{metric}" for metric in labels]),

@@ -24,7 +24,8 @@ from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
 from scorecube.errors import BadPlan, counted
 
-COLLECTIONS, BETWEEN = "collections", "/"
+COLLECTIONS = "collections"
+BETWEEN = "/"
 OTHER_RANGES = "other_ranges"
 """Attribute of joined scores: metrics whose range differs between collections."""
 

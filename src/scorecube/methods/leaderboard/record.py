@@ -159,7 +159,8 @@ class Leaderboard(Analysis):
         rows = []
         families = families_of(table, dict.fromkeys([None, self.baseline]))
         for cell, (every, *against) in enumerate(families):
-            reached, n_pairs = totals["reached"][cell], len(every.first)
+            reached = totals["reached"][cell]
+            n_pairs = len(every.first)
             p = (every.adjusted_counts(reached[:n_pairs], table.trials) + 1) / (table.trials + 1)
             critical = critical_value(totals["largest_t"][cell], self.alpha)
             row = rows_of.means(table, cell, critical, self.alpha)
@@ -213,7 +214,9 @@ def rank_sets(
     >>> sets["rank_low"].values.tolist(), sets["rank_high"].values.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
-    values, matrix, n = np.asarray(estimates, float), np.asarray(covariance, float), len(estimates)
+    values = np.asarray(estimates, float)
+    matrix = np.asarray(covariance, float)
+    n = len(estimates)
     independent = matrix.ndim == 1
     if not 0 < alpha < 1 or not np.isfinite(values).all():
         raise BadPlan("rank sets need finite estimates, and an alpha between 0 and 1")

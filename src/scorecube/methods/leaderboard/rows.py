@@ -30,7 +30,9 @@ def means(table: ScoreTable, cell: int, critical: float, alpha: float) -> dict[s
 
     critical: Of the largest t of means of runs.
     """
-    mean, samples, ends = table.means[cell], table.samples(table.scores[cell]), table.ranges[cell]
+    mean = table.means[cell]
+    samples = table.samples(table.scores[cell])
+    ends = table.ranges[cell]
     leads = competition_ranks(merits(table, cell)) == 1
     low, high = mean_limits(samples, ends, 1 - alpha)
     leading = [of._replace(sums=of.sums[leads]) for of in samples]
@@ -55,7 +57,8 @@ def few_notes(table: ScoreTable) -> list[str]:
         if not len(few):
             continue
         metric = table.metrics[np.argwhere(table.cell_of == cell)[0][0]]
-        runs, topic = listed([table.runs[run] for run in few]), table.topic
+        runs = listed([table.runs[run] for run in few])
+        topic = table.topic
         fate = "their limits have two more, at the ends of the range, for what was not seen"
         if table.ranges[cell] is None:
             fate = f"they have no limits, as no range is known: state it, as {metric}=0,1"
@@ -65,7 +68,8 @@ def few_notes(table: ScoreTable) -> list[str]:
 
 def _few_of(table: ScoreTable, cell: int) -> NDArray[np.bool_]:
     """Return of which runs few units differ, bool (run,)."""
-    samples, width = table.samples(table.scores[cell]), width_of(table, cell)
+    samples = table.samples(table.scores[cell])
+    width = width_of(table, cell)
     return np.asarray(few_differ(samples, width, least_of(table, cell)))
 
 
@@ -76,7 +80,8 @@ def largest_of_means(
 
     Runs vary of which at least 8 units differ.
     """
-    ends, grid = table.ranges[cell], table.grids[cell]
+    ends = table.ranges[cell]
+    grid = table.grids[cell]
     if fewest_units(table) < 2:  # a collection shows no error
         return np.full(sums.shape[-1], np.inf)
     varied = ~_few_of(table, cell)
@@ -84,7 +89,10 @@ def largest_of_means(
     observed = np.zeros((len(units), 1))
     means, variances = np.zeros((2, len(units), sums.shape[-1]))
     for part, drawn, every in zip(table.strata, counts, sums, strict=True):
-        x, total, n, weight = units[:, part.units], every[varied], part.size(), part.weight
+        x = units[:, part.units]
+        total = every[varied]
+        n = part.size()
+        weight = part.weight
         spread = np.maximum((x * x) @ drawn - total * total / n, 0.0)
         observed += weight * x.mean(axis=1, keepdims=True)
         means += weight / n * total

@@ -29,7 +29,8 @@ from scorecube.declare import (
 )
 from scorecube.errors import counted, plural
 
-BETTER, WORSE = "†", "‡"
+BETTER = "†"
+WORSE = "‡"
 """Marks of runs that are significantly better and worse than the baseline."""
 
 
@@ -136,7 +137,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     )
     for label, rows in with_labels(frame_of(table, result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
-        could, tied = int((rows["rank_low"] == 1).sum()), int((rows["rank"] == 1).sum()) - 1
+        could = int((rows["rank_low"] == 1).sum())
+        tied = int((rows["rank"] == 1).sum()) - 1
         run = names.word(attrs, names.RUN)
         best = f"{could} of {len(rows)} {plural(run)}" if could > 1 else f"no other {run}"
         _, of_leader = limited(first["mean"], first["leader_low"], first["leader_high"])
@@ -157,7 +159,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             number = counted(int(first["neighbours"]), "neighbouring pair")
             clause += f"; {number} of {len(rows) - 1} separated"
         if "baseline" in attrs:
-            better, worse = rows["better"].sum(), rows["worse"].sum()
+            better = rows["better"].sum()
+            worse = rows["worse"].sum()
             clause += f"; {better} significantly better than {attrs['baseline']}, {worse} worse"
         name = f"{first['run']}{f' and {tied} more' if tied else ''}"
         limits = first["mean_low"], first["mean_high"]

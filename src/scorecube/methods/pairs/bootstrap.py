@@ -102,8 +102,10 @@ class Bootstrap(SingleTest):
 
     def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         drawn, sums, room = drawn_in
-        z, n = units[pairs[0]] - units[pairs[1]], float(len(drawn))
-        totals, squares = z.sum(axis=1), (z * z).sum(axis=1)
+        z = units[pairs[0]] - units[pairs[1]]
+        n = float(len(drawn))
+        totals = z.sum(axis=1)
+        squares = (z * z).sum(axis=1)
         statistics = np.matmul(z * z, drawn, out=room[0, : len(z)])
         spread = squares - totals * totals / n
         spread[spread <= ROUNDING * squares] = 0.0
@@ -111,7 +113,8 @@ class Bootstrap(SingleTest):
         moved = np.where(np.abs(totals) > n, totals, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             edges = np.where(moved != 0.0, moved * moved / spread, 0.0) * (1 - ROUNDING)
-        reached, most = np.empty(len(z), np.int32), np.empty(len(z))
+        reached = np.empty(len(z), np.int32)
+        most = np.empty(len(z))
         studentised(pairs, sums, (totals, edges), n, statistics, reached)
         widest(pairs, sums, totals, most)
         # In no trial of the other pairs is the difference as large.
@@ -119,7 +122,8 @@ class Bootstrap(SingleTest):
         if len(beyond):
             ranks = np.array([replicate_rank(alpha, sums.shape[1]) for alpha in self.alphas])
             chosen = pairs[0][beyond], pairs[1][beyond]
-            apart, (rows, top) = np.empty(len(beyond)), room[1:, : len(beyond)]
+            apart = np.empty(len(beyond))
+            rows, top = room[1:, : len(beyond)]
             np.take(statistics, beyond, axis=0, out=rows, mode="clip")
             for level, kth in enumerate(largest(rows, ranks, top)):
                 differences_at(chosen, sums, totals[beyond], rows, kth, apart)
@@ -129,7 +133,8 @@ class Bootstrap(SingleTest):
     def tested(self, table: ScoreTable, totals: Totals, values: Arrays) -> Arrays:
         tested = super().tested(table, totals, values)
         if self.summary != "mean":
-            n, ones = table.sizes.size, np.ones((table.sizes.size, 1))
+            n = table.sizes.size
+            ones = np.ones((table.sizes.size, 1))
             of_cells = [summaries(self.summary, scores, ones, n) for scores in table.values]
             of_runs = np.stack(of_cells)[..., 0]
             apart = np.subtract(*(of_runs[:, runs] for runs in self.pairs(table)))
@@ -141,7 +146,8 @@ class Bootstrap(SingleTest):
         return tested | {"estimated_difference": totals["needed"] * unit[:, np.newaxis]}
 
     def drawn(self, table: ScoreTable) -> xr.Dataset:
-        n, dims = table.sizes.size, (names.TRIAL, names.HALF, names.DRAW)
+        n = table.sizes.size
+        dims = (names.TRIAL, names.HALF, names.DRAW)
         if self.summary != "mean":
             key = table.key(names.Purpose.UNPAIRED_TOPICS)
             samples = topic_samples(key, WITH_REPLACEMENT, n, n, 0, table.trials)
@@ -152,7 +158,8 @@ class Bootstrap(SingleTest):
 
 def unpaired_counts(table: ScoreTable, pairs: RunPairs, summary: str) -> Any:
     """Return in how many trials runs moved to one summary differ as much, int32 (cell, pair)."""
-    (first, second), n = pairs, table.sizes.size
+    n = table.sizes.size
+    first, second = pairs
     counts = np.zeros((len(table.scores), len(first)), np.int32)
     key = table.key(names.Purpose.UNPAIRED_TOPICS)
     draw = partial(topic_counts, key, WITH_REPLACEMENT, n, n, 0, table.trials)
@@ -163,7 +170,8 @@ def unpaired_counts(table: ScoreTable, pairs: RunPairs, summary: str) -> Any:
         move: Any = np.divide if summary == "geo" else np.subtract
         moved = [move(of, centres[:, np.newaxis]) for of in samples]
         for low in range(0, len(first), TILE):
-            a, b = first[low : low + TILE], second[low : low + TILE]
+            a = first[low : low + TILE]
+            b = second[low : low + TILE]
             apart = np.abs(moved[0][a] - moved[1][b]) * (scales[a] * scales[b])[:, np.newaxis]
             edges = np.abs(centres[a] - centres[b]) - least_of(table, cell)
             counts[cell, low : low + TILE] = (apart >= edges[:, np.newaxis]).sum(axis=1)

@@ -94,7 +94,8 @@ class Paired(PairTest):
     def block(self, table: ScoreTable, start: int, stop: int) -> dict[str, Part]:
         p = np.full((len(table.scores), len(self.tests), stop - start), np.nan)
         first, second = self.pairs(table)
-        a, b = first[start:stop], second[start:stop]
+        a = first[start:stop]
+        b = second[start:stop]
         for cell, scores in enumerate(table.values):
             # Differences that are closer than the least are tied.
             least = least_of(table, cell) or 1.0

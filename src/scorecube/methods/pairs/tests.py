@@ -176,7 +176,8 @@ class ResampledTest(PairTest):
         return super().result(table, totals).assign_attrs(facts)
 
     def tested(self, table: ScoreTable, totals: Totals, values: Arrays) -> Arrays:
-        trials, reached = table.trials, self.counts(table, totals)
+        trials = table.trials
+        reached = self.counts(table, totals)
         safe = (reached + 1) / (trials + 1)
         p = safe if self.plus_one else reached / trials
         tested = {"p_value": p, "reached": reached.astype(np.int32)}

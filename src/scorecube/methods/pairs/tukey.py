@@ -93,7 +93,8 @@ class Tukey(ResampledTest):
         low, high = difference_limits(
             found.guarded, widths_of(table), 1 - (1 - CONFIDENCE) / n_pairs
         )
-        unknown, padded = np.isnan(low), found.has_pseudo_units
+        unknown = np.isnan(low)
+        padded = found.has_pseudo_units
         at_least = np.where(padded, np.minimum(joint["joint_low"], low), joint["joint_low"])
         at_most = np.where(padded, np.maximum(joint["joint_high"], high), joint["joint_high"])
         return {

@@ -104,7 +104,8 @@ PAIRED = {
 
 def separated(result: xr.Dataset, joint: bool) -> Iterator[Answer]:
     """Yield the share of pairs, or of runs beside the baseline, that each metric separates."""
-    attrs, part = result.attrs, result
+    attrs = result.attrs
+    part = result
     if names.TEST in result.dims:  # by the test that was asked for first
         part = result.isel({names.TEST: 0})
     what = "pairs of runs separated"
@@ -123,7 +124,9 @@ def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (Sakai 2017, section 2)."""
     if names.TEST in result.dims:
         result = result.isel({names.TEST: 0})
-    cells, n_pairs, axes = result.isel(gain=0), result.sizes[names.PAIR], canvas.panel()
+    cells = result.isel(gain=0)
+    n_pairs = result.sizes[names.PAIR]
+    axes = canvas.panel()
     for k, label in enumerate(labels_of(result, names.METRIC)):
         p = np.sort(cells["p_value"].isel(metric=k).values)
         p = p[~np.isnan(p)]

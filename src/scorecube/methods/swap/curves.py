@@ -20,7 +20,8 @@ from scorecube.statistics.swap_rates import (
     share_beyond,
 )
 
-MOST_BINS, ALPHA = 1000, 0.05
+MOST_BINS = 1000
+ALPHA = 0.05
 """Bins of a cell, and level of the limits of all pairs of metrics together."""
 VARIABLES = (
     *along(
@@ -175,7 +176,8 @@ def rates(curve: Curve, filled: IntArray) -> dict[str, Any]:
     """Return rates by bin, with limits over trials, of which `filled` (..., bin) have any."""
     (low, high), swaps = rate_limits(*curve.by_batch, filled), curve.by_batch[1].sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate, tie_share = swaps / curve.counts, curve.ties / curve.counts
+        rate = swaps / curve.counts
+        tie_share = curve.ties / curve.counts
     return {
         "count": curve.counts,
         "swaps": swaps,
@@ -194,7 +196,8 @@ def differences(
     chosen: Bins that the rule of the analysis requires.
     widths: float64 (cell,): width of bins.
     """
-    required, width = curve.required, widths[:, np.newaxis, np.newaxis, np.newaxis]
+    required = curve.required
+    width = widths[:, np.newaxis, np.newaxis, np.newaxis]
     difference = lower_edges(chosen, width)
     low, high = jackknife.limits(required.smooth, [of.required.smooth for of in left_out], "log")
     # No difference exceeds the range.
@@ -212,7 +215,8 @@ def shares(curve: Curve, left_out: list[Curve], chosen: IntArray) -> dict[str, A
     """Return the shares of comparisons with the required difference, and how far from the best."""
     share = np.where(chosen < 0, np.nan, share_beyond(curve.counts, chosen))
     low, high = jackknife.limits(curve.share, [part.share for part in left_out], "logit")
-    none, at_least = np.isnan(share).all(axis=0), np.nan_to_num(share)
+    none = np.isnan(share).all(axis=0)
+    at_least = np.nan_to_num(share)
     behind = np.where(none, np.nan, at_least.max(axis=0) - at_least)
     best = at_least.argmax(axis=0)[np.newaxis]
     smooth, *others = (

@@ -110,17 +110,21 @@ class Swap(TwoSamples):
         return int((most / bin_widths(table, self.summary)).max()) + 2
 
     def block(self, table: ScoreTable, start: int, stop: int) -> dict[str, Part]:
-        n_runs, n_bins, whole = len(table.runs), self.n_bins(table), table.part_of is None
+        n_runs = len(table.runs)
+        n_bins = self.n_bins(table)
+        whole = table.part_of is None
         shape = (len(table.scores), len(self.samplings), len(self.n_drawn(table)))
         # Of a part of the topics no limits over trials are asked for, and all pairs share samples,
         # which has the same expectation.
-        n_batches, purpose = BATCHES if whole else 1, Purpose.SWAP_TOPICS
+        n_batches = BATCHES if whole else 1
+        purpose = Purpose.SWAP_TOPICS
         sampled: list[Any] = [(0, slice(None))]
         if self.share == "none" and whole:
             purpose = Purpose.SWAP_PAIRS
             sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]
         counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
-        filled, largest = np.zeros((*shape, n_bins), np.int64), np.zeros(shape, np.int64)
+        filled = np.zeros((*shape, n_bins), np.int64)
+        largest = np.zeros(shape, np.int64)
         distinct = np.zeros((*shape[1:], 3), np.int64)
         for place, size, trials, draw in self.draws(table, purpose, start, stop):
             widths = bin_widths(table, self.summary) * size / table.grid_units
@@ -149,12 +153,14 @@ class Swap(TwoSamples):
         return super().drawn(table)
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
-        is_open, widths = self.bins != "auto", bin_widths(table, self.summary)
+        is_open = self.bins != "auto"
+        widths = bin_widths(table, self.summary)
         curve, *left_out = (
             swap_curves.curve_of(of["counts"], self.confidence, self.rule == "s1", is_open)
             for of in (totals, *totals.left_out)
         )
-        chosen, n_bins = getattr(curve.required, self.required), curve.counts.shape[-1]
+        chosen = getattr(curve.required, self.required)
+        n_bins = curve.counts.shape[-1]
         low, high = jackknife.limits(curve.tau, [of.tau for of in left_out], "atanh")
         values: dict[str, Any] = {"tau": curve.tau, "tau_low": low, "tau_high": high}
         values |= swap_curves.rates(curve, totals["filled"])

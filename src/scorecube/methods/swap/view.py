@@ -98,7 +98,8 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
     apart = f"; not separated from it: {named}" if near else ""
     for row in rows:
         clause = f"at {row['confidence']:.0%} confidence, {samples_of(row)}{apart}"
-        apart, numbers = "", (row["share"], row["share_low"], row["share_high"])
+        apart = ""
+        numbers = (row["share"], row["share_low"], row["share_high"])
         yield Answer(row["label"], *numbers, ".0%", clause, "comparisons confirmed")
 
 
@@ -119,7 +120,8 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
     cells = cells.isel(metric=(cells["lower"] == lower).all(names.BIN))  # those on one scale
     axes = canvas.panel()
     for k, label in enumerate(labels_of(cells, names.METRIC)):
-        cell, style = cells.isel(metric=k), canvas.curve(k, 4.5, 1.4)
+        cell = cells.isel(metric=k)
+        style = canvas.curve(k, 4.5, 1.4)
         # Markers of neighbours stand at different bins.
         style |= {"markevery": (k % 3, 3)} | ({"markerfacecolor": "none"} if k % 2 else {})
         axes.plot(lower, cell["swap_rate"].values, **style, label=label)

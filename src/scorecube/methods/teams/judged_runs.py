@@ -23,7 +23,8 @@ from scorecube.metrics.common import Lists, judged_lists, packed
 
 TOLERANCE = 1e-9
 """Largest difference between stored scores and those of the same lists."""
-NO_RELEVANT_LEFT, ALL_RUNS_ZERO = "no_relevant_left", "all_runs_zero"
+NO_RELEVANT_LEFT = "no_relevant_left"
+ALL_RUNS_ZERO = "all_runs_zero"
 """Rules by which a topic is lost. The second is that of Sakai and Shang 2016, section 5.1."""
 
 
@@ -127,7 +128,8 @@ def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> Jud
 
 def about_pools(pools: Pools, estimate: PoolDepth | None, keep_unpooled: bool) -> Iterator[str]:
     """Yield which judgements are thrown away, and that the depth of the pool is an estimate."""
-    judged, unpooled = int((pools.levels >= 0).sum()), int(pools.unpooled.sum())
+    judged = int((pools.levels >= 0).sum())
+    unpooled = int(pools.unpooled.sum())
     if unpooled:
         fate = f"become unjudged: {unpooled / judged:.0%} of the judgements are thrown away"
         yield (
@@ -143,7 +145,8 @@ def about_pools(pools: Pools, estimate: PoolDepth | None, keep_unpooled: bool) -
 
 def lists_of(cube: xr.Dataset, pools: Pools, lowest: int) -> tuple[Lists, Any]:
     """Return the documents of a level or higher at ranks, and their numbers within the topic."""
-    levels, documents = cube[LEVEL_AT_RANK].values, cube[names.DOCUMENT_AT_RANK].values
+    levels = cube[LEVEL_AT_RANK].values
+    documents = cube[names.DOCUMENT_AT_RANK].values
     topics = np.arange(levels.shape[1])[:, np.newaxis]
     for of_run, at_rank in zip(levels, documents, strict=True):
         judged = np.where(at_rank >= 0, pools.levels[topics, at_rank], -1)

@@ -128,12 +128,16 @@ class Teams(Analysis):
 
     def draw(self, table: JudgedRuns, start: int, stop: int) -> tuple[Any, Any]:
         """Return the teams that trials leave out, and orders of topics, (leave, ..., trial)."""
-        leaves, n_teams, n_topics = self.leaves(table), len(table.pools.teams), table.sizes.size
-        of_teams, of_topics = table.key(Purpose.TEAMS_LEFT_OUT), table.key(Purpose.TOPIC_CHAIN)
+        leaves = self.leaves(table)
+        n_teams = len(table.pools.teams)
+        n_topics = table.sizes.size
+        of_teams = table.key(Purpose.TEAMS_LEFT_OUT)
+        of_topics = table.key(Purpose.TOPIC_CHAIN)
         left_out = np.zeros((len(leaves), n_teams, stop - start), bool)
         orders = np.empty((len(leaves), n_topics, stop - start), np.int64)
         for row, k in np.ndindex(len(leaves), stop - start):
-            leave, trial = leaves[row], start + k
+            leave = leaves[row]
+            trial = start + k
             left_out[row, random_subset(of_teams, trial, leave, n_teams, leave), k] = True
             chain = trial if leave else 0
             orders[row, :, k] = random_subset(of_topics, chain, leave, n_topics, n_topics)
@@ -155,12 +159,14 @@ class Teams(Analysis):
     def block(self, table: JudgedRuns, start: int, stop: int) -> dict[str, Part]:
         (left_out, orders), steps = self.draw(table, start, stop), self.steps(table)
         shape = (len(table.scores), len(left_out), len(steps), stop - start)
-        variance, n_topics = np.full(shape, np.nan), np.zeros(shape, np.int32)
+        variance = np.full(shape, np.nan)
+        n_topics = np.zeros(shape, np.int32)
         of_rule = dict[str, Any]()
         for rule in (NO_RELEVANT_LEFT, ALL_RUNS_ZERO):
             of_rule[rule] = np.zeros((len(table.scores), len(left_out), stop - start), np.int32)
         for row, trial in np.ndindex(len(left_out), stop - start):
-            teams, order = left_out[row, :, trial], orders[row, :, trial]
+            teams = left_out[row, :, trial]
+            order = orders[row, :, trial]
             scores = table.scores_without(teams, ~teams[table.pools.team_of])
             for rule, count in of_rule.items():
                 count[:, row, trial] = topics_lost(scores, rule).sum(axis=-1)

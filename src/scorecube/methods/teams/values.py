@@ -100,12 +100,14 @@ def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) 
     """Return what follows from variances and numbers of topics, (cell, leave, step, trial)."""
     of_trials = variance.copy()
     of_trials[:, 0, :, 1:] = np.nan  # the whole is one trial
-    n_trials, (mean, low, high) = np.isfinite(of_trials).sum(axis=-1), t_limits(of_trials)
+    n_trials = np.isfinite(of_trials).sum(axis=-1)
+    mean, low, high = t_limits(of_trials)
     # Against the estimate of all topics and teams, never against a draw.
     whole = mean[:, :1, :1]
     missed = (low > whole * (1 + MISSED)) | (high < whole * (1 - MISSED))
     first = np.array(leaves)[missed.argmax(axis=1)]
-    needed, varied = np.full(mean.shape, np.nan), mean > 0
+    needed = np.full(mean.shape, np.nan)
+    varied = mean > 0
     if varied.any():
         designed = topic_set_size(mean[varied], mode="sakai", **REQUIREMENTS)
         needed[varied] = designed["topics"].values
@@ -147,7 +149,8 @@ def absent_values(table: JudgedRuns, rule: str) -> dict[str, Any]:
     group = groups_left_out([table.n_topics])
     kept = [np.ones(table.n_topics, bool), *(group != k for k in np.unique(group))]
     mean, rank = _means_and_ranks_on(kept, without_lost(table.scores, rule))
-    mean_without, rank_without = mean.copy(), rank.copy()
+    mean_without = mean.copy()
+    rank_without = rank.copy()
     teams = np.arange(len(table.pools.teams))
     runs_of = table.pools.team_of == teams[:, np.newaxis]
     for team, runs in enumerate(runs_of):
@@ -191,7 +194,8 @@ def t_limits(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     from scipy.special import stdtrit
 
     finite = np.ma.masked_invalid(values)
-    count, mean = finite.count(axis=-1), finite.mean(axis=-1)
+    count = finite.count(axis=-1)
+    mean = finite.mean(axis=-1)
     t = stdtrit(count - 1.0, (1 + CONFIDENCE) / 2)
     half = t * np.ma.sqrt(finite.var(axis=-1, ddof=1) / count)
     return mean.filled(np.nan), (mean - half).filled(np.nan), (mean + half).filled(np.nan)

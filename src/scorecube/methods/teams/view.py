@@ -102,14 +102,16 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
     """Variance by teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2)."""
-    cells, chain = result.isel({names.GAIN: 0}), result.sizes[names.TOPIC_STEP] > 1
+    cells = result.isel({names.GAIN: 0})
+    chain = result.sizes[names.TOPIC_STEP] > 1
     panels = [["variance", "variance"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-result.sizes[names.METRIC] // LEGEND_COLUMNS)
     figure = canvas.figure((canvas.size[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
     _variances(canvas, axes["variance"], cells.isel({names.TOPIC_STEP: 0}), "all topics")
     if chain:
-        fewest, whole = cells.isel({names.TOPIC_STEP: -1}), cells.isel({names.LEAVE: 0})
+        fewest = cells.isel({names.TOPIC_STEP: -1})
+        whole = cells.isel({names.LEAVE: 0})
         words = f"{int(fewest[names.TOPIC_STEP])} topics"
         _variances(canvas, axes["fewest"], fewest, words)
         topics = whole[names.TOPIC_STEP].values
@@ -127,7 +129,8 @@ def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
 
 def _variances(canvas: Any, axes: Any, at: xr.Dataset, title: str) -> None:
     """Draw mean variance over trials with its limits, and the variance of all runs as a line."""
-    left_out, count = at[names.LEAVE].values.astype(np.float64), at.sizes[names.METRIC]
+    left_out = at[names.LEAVE].values.astype(np.float64)
+    count = at.sizes[names.METRIC]
     for k, metric in enumerate(labels_of(at, names.METRIC)):
         mean, low, high = (at[f"variance_{end}"].values[k] for end in ("mean", "low", "high"))
         style = canvas.curve(k, 3.0)

@@ -15,12 +15,15 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import limited
 from scorecube.errors import BadName, BadPlan, nearest, option
-from scorecube.report.comparison import NOT_JUDGED
+from scorecube.methods.compare.comparison import Asked, Cell, Compared, Missing, Row, compared
+from scorecube.methods.compare.view import NOT_JUDGED
 from scorecube.statistics.paired_tests import holm
-from scorecube.workflow.comparison import Asked, Cell, Compared, Missing, Row, compared
 
-PASS, FAIL, NO_VERDICT = "pass", "fail", "no verdict"
-FAILED, UNDECIDED = 3, 4
+PASS = "pass"  # noqa: S105 - no password
+FAIL = "fail"
+NO_VERDICT = "no verdict"
+FAILED = 3
+UNDECIDED = 4
 """Exit statuses of a gate."""
 ERROR = 0.025
 """Probability of a wrong pass, and of any wrong fail: of each side of 95 % limits."""

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import Range
@@ -31,8 +32,6 @@ from scorecube.statistics.intervals import (
     two_sided_p,
 )
 
-CONFIDENCE = 0.95
-"""Of limits."""
 TINY = 1e-4
 """Share of the range below which differences on every topic count as equal."""
 Missing = Literal["refuse", "drop"]
@@ -382,7 +381,8 @@ def _numbers_of_pair(parts: Sequence[Part], samples: Sequence[Sample]) -> dict[s
 
 def _numbers(parts: Sequence[Part], samples: Sequence[Sample], bound: float) -> dict[str, Any]:
     """Return the numbers of the difference of a mean from a number."""
-    ends, higher = parts[0].ends, parts[0].higher
+    ends = parts[0].ends
+    higher = parts[0].higher
     low, high = mean_limits(samples, ends, CONFIDENCE)
 
     def p_of_loss(margin: float) -> float:

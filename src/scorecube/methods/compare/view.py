@@ -11,10 +11,9 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import KEYS
+from scorecube.analyses.frames import KEYS, as_records
 from scorecube.collection.schema import labels_of
 from scorecube.declare import number_range, with_limits
-from scorecube.report.formats import as_records
 
 NOT_JUDGED = "not judged"
 """Verdict on a collection that a gate looks at, and does not judge."""

@@ -1,0 +1,1 @@
+"""The method: two systems compared, and a gate that passes or fails."""

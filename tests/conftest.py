@@ -221,9 +221,9 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory, files: Files, score
 
 def trials_of(name: str, trials: int) -> list[object]:
     """Return the option for a number of trials, of analyses that have trials."""
-    from scorecube.methods import index as registry
+    from scorecube.methods import index
 
-    return ["--trials", trials] if registry.load(name).resamples else []
+    return ["--trials", trials] if index.load(name).resamples else []
 
 
 @pytest.fixture(scope="session")
@@ -232,9 +232,9 @@ def analysed_study(
 ) -> Path:
     """The finished study with a result of every analysis; not to be changed."""
     path = Path(shutil.copytree(finished_study, tmp_path_factory.mktemp("analysed") / "study.zarr"))
-    from scorecube.methods import index as registry
+    from scorecube.methods import index
 
-    for name in registry.names():
+    for name in index.names():
         if name != "judges":
             scorecube(name, path, *trials_of(name, 5)).succeeded()
     stricter = path.with_name("stricter.txt")

@@ -16,7 +16,7 @@ from scorecube.cli.help import option_rows
 from scorecube.cli.program import panels_of_commands
 from scorecube.declare.options import options_of
 from scorecube.ingest.readers import layouts
-from scorecube.methods import index as registry
+from scorecube.methods import index as all_methods
 from scorecube.methods.index import FURTHER
 
 MODULES = [
@@ -100,8 +100,8 @@ def command(name: str, made: Any) -> list[str]:
 def options_page() -> str:
     """Return a heading and a table for each analysis."""
     parts = ["# Options of the analyses\n"]
-    for entry in registry.entries():
-        rows = option_table(registry.load(entry.name))
+    for entry in all_methods.entries():
+        rows = option_table(all_methods.load(entry.name))
         for k, row in enumerate(rows):
             named = [f"`{row[name]}`" for name in ("argument", "flag") if row[name]]
             values = row["values"]

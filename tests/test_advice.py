@@ -15,7 +15,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.errors import BadPlan, ScorecubeError
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube
 
@@ -46,7 +46,7 @@ def named_options() -> Iterator[tuple[str, str]]:
 def python_arguments() -> set[str]:
     """Return the arguments of all public functions and records."""
     functions = [getattr(sc, name) for name in sc.__all__]
-    functions += [Study.add, *map(registry.load, registry.names())]
+    functions += [Study.add, *map(index.load, index.names())]
     of_columns = {f"{role}_column" for role in ("run", "topic", "collection", "seed")}
     found = set(of_columns)
     for function in functions:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from scorecube.methods import index
+
 REPO = Path(__file__).parents[1]
 SOURCE = REPO / "src" / "scorecube"
 
@@ -107,6 +109,25 @@ NO_FILES = {
 }
 """Rooms of arrays and labels, which keep away from these parts of the standard library."""
 FILES = {"io", "os", "pathlib", "glob", "shutil", "tempfile", "gzip", "logging"}
+BY_TEXT = "import of a module whose name is put together"
+MAY_IMPORT_BY_TEXT = {
+    "__init__.py",
+    "analyses/__init__.py",
+    "ingest/readers/__init__.py",
+    "methods/index.py",
+}
+"""Lists of modules that are imported when they are used."""
+MAY_NAME_METHODS = {
+    "__init__.py": "functions that are no records: compare, gate, topic_set_size, wcw, rank_sets",
+    "cli/compile.py": "compiles a sampling that is no default",
+    "cli/design_commands.py": "commands of what is computed without a cube",
+    "cli/gate_command.py": "commands of two systems",
+    "methods/teams/values.py": "topics needed, as in Sakai and Shang 2016",
+    "published.py": "checks numbers of papers",
+}
+"""Files outside of their rooms that name methods, and why."""
+ALSO_WORDS = {"teams", "judges", "paired", "design"}
+"""Names of methods that are names of other things, too: a coordinate, an option, a variance."""
 FUNCTION_LINES, FILE_LINES = 60, 400
 LONG_FILES: dict[str, int] = {}
 """Files that are longer than `FILE_LINES`, and the most lines they may have."""
@@ -130,6 +151,7 @@ class File:
         self.module = ".".join(["scorecube", *parts]).removesuffix(".__init__")
         self.package = ["scorecube", *path.split("/")[:-1]]
         self.imports = list(self._imports())
+        self.texts = {node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant)}
 
     def _imports(self) -> Iterator[Import]:
         typing_only = {
@@ -141,6 +163,9 @@ class File:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                named = node.args[0]
+                targets = [str(named.value) if isinstance(named, ast.Constant) else BY_TEXT]
             elif isinstance(node, ast.ImportFrom):
                 above = self.package[: len(self.package) - node.level + 1] if node.level else []
                 origin = ".".join([*above, *filter(None, [node.module])])
@@ -149,6 +174,10 @@ class File:
                 continue
             for target in targets:
                 yield Import(node.lineno, target, id(node) in typing_only)
+
+    def imports_from(self, module: str) -> bool:
+        """Whether anything is imported from a module or from below it."""
+        return any(found.target.startswith(f"{module}.") for found in self.imports)
 
     def long_functions(self) -> Iterator[str]:
         """Yield the functions that are too long, without their docstrings."""
@@ -181,6 +210,8 @@ def inner_problem(room: str, other: str) -> str | None:
 
 def library_problem(file: File, found: Import) -> str | None:
     """Return the rule that an import from outside the package breaks."""
+    if found.target == BY_TEXT:
+        return None if file.path in MAY_IMPORT_BY_TEXT else "import it by its name"
     top, allowed = found.target.split(".")[0], LIBRARIES[file.room].split()
     if found.typing_only and found.target in TYPING_ONLY:
         return None
@@ -269,3 +300,19 @@ def test_planted_violations_are_found(tmp_path: Path, path: str, text: str, rule
 
 def test_the_lock_holds_no_addresses() -> None:
     assert "://" not in (REPO / "requirements.lock").read_text(encoding="utf-8")
+
+
+def test_methods_are_named_in_their_rooms() -> None:
+    """Nothing but a method's room and the index knows it: neither an import nor its name as a text."""
+    known = index.BUILT_IN
+    homes = {entry.name: entry.module.partition(".")[0] for entry in known}
+    strangers = []
+    for file in files_in(SOURCE):
+        room = file.path.removeprefix("methods/").partition("/")[0].removesuffix(".py")
+        if file.path == "methods/index.py" or file.path in MAY_NAME_METHODS:
+            continue
+        named = {home for home in homes.values() if file.imports_from(f"scorecube.methods.{home}")}
+        named |= {homes[name] for name in homes.keys() - ALSO_WORDS if name in file.texts}
+        strangers += [f"{file.path} names {home}" for home in named if home != room]
+    assert not strangers
+    assert {*MAY_NAME_METHODS} <= {file.path for file in files_in(SOURCE)}

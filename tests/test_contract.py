@@ -18,7 +18,7 @@ import scorecube as sc
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.options import value_of
 from scorecube.declare.options import options_of as declared_options
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.views import view_names, view_of
 from scorecube.testing import simulate_rankings
@@ -146,9 +146,9 @@ def test_commands_take_the_options_of_the_contract(scorecube: Cli, command: str)
     assert options_of(scorecube, command) >= set(OPTIONS[command].split())
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", index.names())
 def test_python_and_the_command_line_have_the_same_defaults(name: str) -> None:
-    kind, command = registry.load(name), inspect.signature(analysis_command(name)).parameters
+    kind, command = index.load(name), inspect.signature(analysis_command(name)).parameters
     ours = {key: option for key, option in declared_options(kind).items() if option.help}
     parsed = {key: value_of(option, command[key].default) for key, option in ours.items()}
     assert {key: getattr(kind(**parsed), key) for key in ours} == {
@@ -168,8 +168,8 @@ def test_the_same_question_has_the_same_answer_everywhere(
     """In Python, on the command line, and in a sweep."""
     cube = sc.open_study(study)["small"].cube
     scorecube(name, study).succeeded()
-    here = sc.analyse(cube, registry.load(name)())
-    swept = sc.sweep([registry.load(name)()], study)[f"small/{name}"].to_dataset()
+    here = sc.analyse(cube, index.load(name)())
+    swept = sc.sweep([index.load(name)()], study)[f"small/{name}"].to_dataset()
     stored = max(
         sc.open_study(study)["small"].results(name), key=lambda each: each.attrs["finished"]
     )
@@ -203,9 +203,9 @@ def metrics_of(scorecube: Cli, study: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", index.names())
 def test_analyses_are_frozen_records_that_tell_their_options(scorecube: Cli, name: str) -> None:
-    kind = registry.load(name)
+    kind = index.load(name)
     record = kind()
     assert record.name == name
     assert (kind.__doc__ or "").strip()

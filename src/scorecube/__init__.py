@@ -14,6 +14,7 @@ from scorecube.methods.index import BUILT_IN
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
+    from scorecube.analyses.variances import variances as variances
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
     from scorecube.collection.selection import standardise as standardise
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scorecube.ingest.public import fetch as fetch
     from scorecube.methods.compare.comparison import compare as compare
     from scorecube.methods.compare.gate import gate as gate
-    from scorecube.methods.design.estimates import variances as variances
     from scorecube.methods.design.sizes import topic_set_size as topic_set_size
     from scorecube.methods.design.sizes import wcw as wcw
     from scorecube.methods.index import *  # noqa: F403
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0.dev0"
 
 _NAMES = {
-    "methods.design.estimates": "variances",
+    "analyses.variances": "variances",
     "methods.leaderboard.record": "rank_sets",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",

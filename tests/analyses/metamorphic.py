@@ -13,14 +13,14 @@ import xarray as xr
 from scorecube.collection import schema
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.collection.rankings import with_rankings
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
 from tests.given_samples import drawn_by
 
 TRIALS, SEED = 40, 11
 MINIMAL: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "override", "join": "outer"}
-BUILT_IN = tuple(entry.name for entry in registry.entries())
+BUILT_IN = tuple(entry.name for entry in index.entries())
 SCALE = 0.5
 EASIER = 0.125 * np.arange(12)
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -62,7 +62,7 @@ class Case:
         options = OPTIONS.get(self.name, {}) | dict(self.options)
         with drawn_for(self.turned):
             found = analyse(
-                combined(self.name, self.cubes), registry.load(self.name)(**options), trials=TRIALS, seed=SEED, workers=1
+                combined(self.name, self.cubes), index.load(self.name)(**options), trials=TRIALS, seed=SEED, workers=1
             )  # fmt: skip
         return found.drop_attrs().drop_vars("summary", errors="ignore")
 

@@ -17,13 +17,13 @@ import scorecube as sc
 from scorecube.cli.program import app
 from scorecube.declare.options import Option, options_of
 from scorecube.errors import BadPlan
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.workflow.sweep_file import read_sweep
 
 EVERY = [
     pytest.param(name, option, id=f"{name}-{option.name}")
-    for name in registry.names()
-    for option in options_of(registry.load(name)).values()
+    for name in index.names()
+    for option in options_of(index.load(name)).values()
 ]
 
 
@@ -110,19 +110,19 @@ def wrong_values(option: Option) -> Iterator[Any]:
 def test_other_values_are_refused(name: str, option: Option) -> None:
     for value in wrong_values(option):
         with pytest.raises(BadPlan, match=rf"^{option.name}\b") as caught:
-            registry.load(name)(**{option.name: value})
+            index.load(name)(**{option.name: value})
         assert caught.value.option in (option.name, None)
         assert "\n" not in str(caught.value)
     single = option.single
     for limit in (option.minimum, option.maximum):
         if limit is not None:
-            registry.load(name)(**{option.name: limit if single else (limit,)})
+            index.load(name)(**{option.name: limit if single else (limit,)})
 
 
 @pytest.mark.parametrize(
     ("record", "given", "near"),
     [
-        *((registry.load(name), "n", "trials and seed") for name in registry.names()),
+        *((index.load(name), "n", "trials and seed") for name in index.names()),
         (sc.Swap, "siz", "size"),
         (sc.Correlation, "trails", "trials"),
         (sc.Entry, "trails", "trials"),

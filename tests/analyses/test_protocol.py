@@ -15,7 +15,7 @@ from scorecube.analyses.protocol import totals_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.execute.run import Combined, Compute, combine
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.testing import simulate_cube, simulate_rankings
 
 
@@ -33,7 +33,7 @@ def random_cube(n_runs: int, n_topics: int, seed: int) -> xr.Dataset:
 
 def subject(name: str) -> xr.Dataset:
     """Return a small cube that an analysis takes."""
-    if registry.load(name).uses_rankings:
+    if index.load(name).uses_rankings:
         rankings = simulate_rankings(n_runs=8, n_teams=3, seed=7)
         return sc.with_rankings(sc.evaluate(rankings, ["nDCG@1", "nDCG@2"], ["3:2:1"]), rankings)
     if name == "judges":
@@ -58,11 +58,11 @@ def in_blocks(plan: Plan, cuts: list[int], seed: int, together: int = 1) -> xr.D
 
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "team01-run1"}], ids=["", "baseline"])
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", index.names())
 def test_blocks_in_any_order_and_grouping_make_one_result(
     name: str, options: dict[str, Any]
 ) -> None:
-    kind = registry.load(name)
+    kind = index.load(name)
     if options and "baseline" not in kind.__dataclass_fields__:
         pytest.skip("compares no baseline")
     plan = make_plan(subject(name), kind(**options), trials=24 if kind.resamples else None, seed=3)

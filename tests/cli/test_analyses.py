@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from tests.conftest import trials_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", index.names())
 def test_a_dry_run_changes_no_file(
     scorecube: Cli, analysed_study: Path, tree: Callable[[Path], Tree], name: str
 ) -> None:

@@ -19,7 +19,7 @@ from scorecube.analyses.table import bytes_of
 from scorecube.collection.arguments import as_cube
 from scorecube.execute import run
 from scorecube.execute.executor import Executor
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.storage import bounds
 from scorecube.testing import simulate_rankings
 from tests.conftest import Cli, Tree
@@ -102,7 +102,7 @@ SIZES = [
 
 @pytest.mark.parametrize(("name", "make", "sizes"), SIZES)
 def test_memory_is_predicted(name: str, make: Any, sizes: tuple[int, int, int]) -> None:
-    analysis = registry.load(name)()
+    analysis = index.load(name)()
     trials = 3 if name == "teams" else 600
     run.run(make_plan(make(8, 20, 20 if make is judged else 1), analysis, trials=trials))
     plan = make_plan(make(*sizes), analysis, trials=trials)

@@ -19,7 +19,7 @@ from scorecube.errors import BadInput
 from scorecube.ingest import files
 from scorecube.ingest.files import UNCHECKED, read_bytes
 from scorecube.ingest.objects import cube_from_scores
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
 from scorecube.testing import simulate_rankings
@@ -102,10 +102,10 @@ def edge_cube(scale: float) -> xr.Dataset:
 
 
 @pytest.mark.parametrize("scale", [LARGEST_SCORE, -LARGEST_SCORE, SMALLEST_MAXIMUM], ids=str)
-@pytest.mark.parametrize("name", [name for name in registry.names() if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", [name for name in index.names() if name not in ELSEWHERE])
 def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float) -> None:
     """Scores of one metric at an edge leave no infinite number."""
-    analysis = registry.load(name)()
+    analysis = index.load(name)()
     result = sc.analyse(edge_cube(scale), analysis, trials=20, seed=1, workers=1)
     for variable in result.data_vars:
         if result[variable].dtype.kind == "f":

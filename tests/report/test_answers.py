@@ -19,7 +19,7 @@ from matplotlib.collections import LineCollection
 import scorecube as sc
 from scorecube.analyses.frames import with_labels
 from scorecube.declare import Answer, limited, with_limits
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.report.formats import sentence, summaries
 from scorecube.report.readable import intervals_of
 from scorecube.report.results import answers, view_of_result
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 MOST_LINES = 34
-ALL = [entry.name for entry in registry.entries()]
+ALL = [entry.name for entry in index.entries()]
 DRAWN = {
     "leaderboard": ("systems", "mean"), "board": ("systems", "mean"), "swap": ("rates", "swap_rate"),
     "stability": ("stability", "error_rate"),
@@ -44,7 +44,7 @@ def results(analysed_study: Path) -> dict[str, xr.Dataset]:
     study = sc.open_study(analysed_study)
     return {
         kind: study[name].result(kind).assign_attrs(collection=name)
-        for kind in registry.names()
+        for kind in index.names()
         for name in reversed(list(study))
         if study[name].result_attributes(kind)
     }

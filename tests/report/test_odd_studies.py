@@ -13,7 +13,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.declare import View
 from scorecube.errors import BadPlan, ScorecubeError
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.report.contents import overview, overview_text
 from scorecube.report.formats import FORMATS, render
 from scorecube.report.page import write_page
@@ -66,9 +66,9 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     cube = simulate_cube(n_runs=5, seed=1, metrics=("AP", "Q"), gains=("3:2:1", "1:1:1"))
     opened = sc.open_study(path, mode="a")
     opened.add("odd", cube=ODD[request.param](cube.isel(topic=slice(12))))
-    for entry in registry.entries():
+    for entry in index.entries():
         with suppress(ScorecubeError):
-            for task in api.plan_in_study(opened, registry.load(entry.name)(), trials=4, seed=1):
+            for task in api.plan_in_study(opened, index.load(entry.name)(), trials=4, seed=1):
                 task.run()
     return sc.open_study(path)
 

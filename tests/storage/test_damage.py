@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from scorecube.errors import ScorecubeError
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.report.contents import overview
 from scorecube.report.study import collect_table
 from scorecube.storage import find_rest, open_study, verify_study
@@ -72,7 +72,7 @@ def restore(held: Contents) -> None:
 def shown(path: Path) -> dict[str, Any]:
     """Return everything that can be shown of a study; None for what is refused."""
     found: dict[str, Any] = {}
-    for name in ["info", "scores", *registry.names()]:
+    for name in ["info", "scores", *index.names()]:
         try:
             study = open_study(path)
             found[name] = (

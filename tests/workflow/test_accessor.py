@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import scorecube as sc
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.testing import simulate_cube
 
 STARTS = """
@@ -37,7 +37,7 @@ def test_it_is_registered_once_xarray_and_a_name_are_there(program: str) -> None
 
 def test_a_method_is_the_analysis() -> None:
     cube = simulate_cube(n_runs=5, seed=4, metrics=("AP", "RR"))
-    assert dir(cube.scorecube) == sorted(registry.names())
+    assert dir(cube.scorecube) == sorted(index.names())
     expected = sc.analyse(cube, sc.Swap(size=20), trials=30, seed=1)
     assert cube.scorecube.swap(size=20, trials=30, seed=1).equals(expected)
     with pytest.raises(TypeError, match="siz"):

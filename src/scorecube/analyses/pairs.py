@@ -10,8 +10,10 @@ import numpy as np
 from scorecube import names
 from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.units import IntArray
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadName, BadPlan, counted
+from scorecube.kernels.ranks import ranks_above
 
 REFUSED_BINARY = 5
 FEW_BINARY = 10
@@ -70,3 +72,9 @@ def binary_notes(table: ScoreTable, *, refuse: bool = True) -> list[str]:
         if 1 < part.size() <= FEW_BINARY:
             notes.append(f"{part.name}: {text}" if len(table.strata) > 1 else text)
     return notes
+
+
+def above_by_cell(table: ScoreTable) -> IntArray:
+    """Return how many runs have a better mean than each, by over a unit: int64 (cell, run)."""
+    sums = table.units.sum(axis=-1) * np.where(table.higher, 1.0, -1.0)[:, np.newaxis]
+    return ranks_above(sums, table.sizes.size)

@@ -222,7 +222,7 @@ def render(
     labels = list(dict.fromkeys(board["label"] for board in leaderboards))
     labels = labels or _labels_of_answers(sections, metrics)
     chapters = _chapters([section for section in sections if section is not board])
-    ids = {LEADERBOARD.text: "leaderboard"} | {each["heading"]: each["id"] for each in chapters}
+    ids = {LEADERBOARD.text: "runs"} | {each["heading"]: each["id"] for each in chapters}
     cited = dict.fromkeys(key for section in sections for key in section.references)
     script = asset("page.js")
     environment = Environment(

@@ -10,10 +10,10 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses import score_facts
 from scorecube.analyses.frames import COLLECTION, frame_of
+from scorecube.analyses.variances import VARIANCES, variances
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import Column, Down, Table, View, maybe
 from scorecube.errors import BadPlan
-from scorecube.methods.design import estimates as designs
 
 MEANS = Table(
     (*CELL, "run"),
@@ -32,8 +32,8 @@ TABLES = {
         CELL,
         (*CELL, "n_runs", "n_topics", "within_variance", "paired_variance"),
         source="cube",
-        part=lambda cube: designs.variances(cube, "drop"),
-        variables=designs.VARIANCES,
+        part=lambda cube: variances(cube, "drop"),
+        variables=VARIANCES,
     ),
     "statistics": Table(
         (),

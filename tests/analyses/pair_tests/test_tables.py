@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 import scorecube as sc
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
-from scorecube.methods import index as registry
+from scorecube.methods import index
 from scorecube.testing import simulate_cube
 
 CUBE = simulate_cube(n_runs=7, seed=8).isel(topic=slice(12))
@@ -32,7 +32,7 @@ BY_PAIR = ("p_value", "reached", "t", "equivalence_p_value", "difference_low")
 @pytest.mark.parametrize("name", MADE)
 def test_variables_are_as_declared_and_follow_from_p_values(name: str) -> None:
     result = sc.analyse(CUBE, MADE[name], trials=60, seed=1)
-    declared = {each.name: each for each in registry.load(result.attrs["analysis"]).variables}
+    declared = {each.name: each for each in index.load(result.attrs["analysis"]).variables}
     for variable, array in result.data_vars.items():
         known = declared[str(variable)]
         assert (array.dims, array.attrs["role"]) == (known.dims, known.role), variable

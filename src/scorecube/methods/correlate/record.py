@@ -19,6 +19,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses import jackknife
+from scorecube.analyses.pairs import above_by_cell
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import IntArray
@@ -33,7 +34,7 @@ from scorecube.declare import (
     option_field,
 )
 from scorecube.errors import BadPlan
-from scorecube.kernels.ranks import concordance, ranks_above, spearman, tau_ap
+from scorecube.kernels.ranks import concordance, spearman, tau_ap
 from scorecube.methods.correlate.view import VIEW
 from scorecube.statistics.agreement import exact_p, null_error
 
@@ -192,12 +193,6 @@ def coefficients(table: ScoreTable, above: IntArray, compared: IntArray) -> dict
         "discordant": discordant,
         "tied_pairs": pairs.n_pairs - untied,
     }
-
-
-def above_by_cell(table: ScoreTable) -> IntArray:
-    """Return how many runs have a better mean than each, by over a unit: int64 (cell, run)."""
-    sums = table.units.sum(axis=-1) * np.where(table.higher, 1.0, -1.0)[:, np.newaxis]
-    return ranks_above(sums, table.sizes.size)
 
 
 def in_order(table: ScoreTable, above: IntArray) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.differences import least_of, pair_differences, width_of
 from scorecube.analyses.jackknife import CONFIDENCE, limits
-from scorecube.analyses.pairs import pairs_of
+from scorecube.analyses.pairs import above_by_cell, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import IntArray, groups_left_out
@@ -22,7 +22,6 @@ from scorecube.collection.selection import DROPPED
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
-from scorecube.methods.correlate.record import above_by_cell
 from scorecube.statistics.agreement import label_coefficients
 from scorecube.statistics.intervals import (
     corrected_mean,

@@ -42,7 +42,8 @@ CONDITIONS = {
     "d": (0.01, 0.10, 10),
 }
 """(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
-ALPHA, BETA = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER BETA}"
+ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
+BETA = "\N{GREEK SMALL LETTER BETA}"
 GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
 
@@ -113,7 +114,8 @@ def noncentrality_curves(canvas: Any) -> None:
 
     Curves are Nagata's approximation, the thin dotted ones beside them exact.
     """
-    axes, m = canvas.panel(), np.arange(2.0, 31.0)
+    axes = canvas.panel()
+    m = np.arange(2.0, 31.0)
     for colour, (alpha, beta) in zip(canvas.colours, FIVE_EIGHTY, strict=False):
         label = f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
         approximate = tool_noncentrality(m, alpha, beta)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from typer import Context
@@ -107,7 +108,7 @@ def print_notes(notes: Mapping[str, Sequence[str]]) -> None:
     """
     from scorecube.collection.teams import listed
 
-    for line in dict.fromkeys(line for lines in notes.values() for line in lines):
+    for line in dict.fromkeys(chain.from_iterable(notes.values())):
         about = listed([name for name, lines in notes.items() if line in lines])
         notify(f"{about}: note: {ScorecubeError(line).message()}")
 

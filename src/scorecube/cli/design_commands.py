@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -220,7 +221,8 @@ def show(results: Sequence[xr.Dataset], form: str, out: Path | None) -> None:
         check_figure_path(out)
         if len(results) > 1:
             raise BadPlan("a figure is of one collection; name one with --collection")
-    for note in dict.fromkeys(note for result in results for note in result.attrs["notes"]):
+    notes = chain.from_iterable(result.attrs["notes"] for result in results)
+    for note in dict.fromkeys(notes):
         notify(f"note: {note}")
     if form == "text":
         echo_results(results)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from scorecube.cli.options import SCORES
@@ -31,7 +32,8 @@ def help_text(command: Any, context: Any) -> str:
     for parameter in command.get_params(context):
         panel = getattr(parameter, "rich_help_panel", None) or FIRST
         panels.setdefault(panel, []).extend(option_rows(parameter, context))
-    indent = max(len(name) for rows in panels.values() for name, _ in rows) + 4
+    commands = chain.from_iterable(panels.values())
+    indent = max(len(name) for name, _ in commands) + 4
     row = textwrap.TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False)
     for title in sorted(panels, key=[FIRST, SCORES, *panels].index):
         lines += ["", f"{title}:"]

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from itertools import chain
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -63,9 +64,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words; ``--runs a b c`` is ``--runs a --runs b --runs c``."""
-        repeated = {
-            name for parameter in self.params if parameter.multiple for name in parameter.opts
-        }
+        multiple = [parameter.opts for parameter in self.params if parameter.multiple]
+        repeated = {*chain.from_iterable(multiple)}
         words: list[str] = []
         current = ""
         for word in args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -40,7 +41,7 @@ def sweep(
     path, sources, entries = read_sweep(file)
     names = sources or dict.fromkeys(open_study(path))
     tasks = tasks_of(entries, names, part, replace=anew)
-    count = len({name for task in tasks for name in task.collections})
+    count = len({*chain.from_iterable(task.collections for task in tasks)})
     if status:
         echo(f"{path}: {status_of(path, tasks)}")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,14 +152,16 @@ def range_of(cube: xr.Dataset, metric: int) -> Range | None:
     return (low, high) if np.isfinite(high - low) else None
 
 
+def _ranges_in(cubes: Iterable[xr.Dataset]) -> Iterator[tuple[str, Range | None]]:
+    """Yield the metrics of cubes with their ranges."""
+    for cube in cubes:
+        for place, metric in enumerate(schema.labels_of(cube, names.METRIC)):
+            yield metric, range_of(cube, place)
+
+
 def without_range(cubes: Iterable[xr.Dataset]) -> str:
     """Return what is said of metrics without a range; empty if all have one."""
-    lacking = dict.fromkeys(
-        metric
-        for cube in cubes
-        for place, metric in enumerate(schema.labels_of(cube, names.METRIC))
-        if range_of(cube, place) is None
-    )
+    lacking = dict.fromkeys(metric for metric, ends in _ranges_in(cubes) if ends is None)
     if not lacking:
         return ""
     first = next(iter(lacking))
@@ -172,12 +174,7 @@ def without_range(cubes: Iterable[xr.Dataset]) -> str:
 
 def in_percent(cubes: Iterable[xr.Dataset]) -> str:
     """Return which metrics are taken for percentages by their scores; empty if none is."""
-    taken = dict.fromkeys(
-        metric
-        for cube in cubes
-        for place, metric in enumerate(schema.labels_of(cube, names.METRIC))
-        if range_of(cube, place) == PERCENT
-    )
+    taken = dict.fromkeys(metric for metric, ends in _ranges_in(cubes) if ends == PERCENT)
     return f"taken for percentages, 0 to 100: {listed(list(taken))}" if taken else ""
 
 

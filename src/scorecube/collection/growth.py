@@ -167,7 +167,8 @@ def _joined(sides: Sequence[xr.Dataset], labels: Labels, what: str, *, replace: 
         if joint.differing is not None and not replace:
             raise BadStudy(_difference(name, first.dims, joint.differing, sides, labels, what))
         joined[name] = xr.Variable(first.dims, joint.values, first.attrs)
-    coords = {name: joined.pop(name) for name in [*joined] if any(name in x.coords for x in sides)}
+    of_sides = set().union(*(side.coords for side in sides))
+    coords = {name: joined.pop(name) for name in [*joined] if name in of_sides}
     return xr.Dataset(joined, coords, {**old.attrs, **_lacking(new.attrs, old.attrs)})
 
 

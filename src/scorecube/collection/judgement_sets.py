@@ -7,6 +7,7 @@ lacks are missing. So are those of a topic on which every run scores 0 under a s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,11 @@ def judgement_sets(
     }
     truth = parts[sets[0]]
     runs = labels_of(truth, names.RUN)
-    topics = sorted({topic for cube in cubes.values() for topic in labels_of(cube, names.TOPIC)})
+    of_each = [labels_of(cube, names.TOPIC) for cube in cubes.values()]
+    topics = sorted({*chain.from_iterable(of_each)})
     scores = [_scores(parts[name], (sets[0], name), runs, topics, notes) for name in sets]
     settings = [" | ".join(dict.fromkeys(row)) for row in zip(*gains.values(), strict=True)]
-    labels = [(name, setting) for name in sets for setting in settings]
+    labels = list(product(sets, settings))
     uses = np.any([uses_gains(cube) for cube in parts.values()], axis=0)
     coords = {
         str(name): coord
@@ -94,7 +96,7 @@ def sets_and_settings(cube: xr.Dataset) -> tuple[list[str], list[str]]:
         labels = labels_of(cube, names.SETTING)
         sets = list(dict.fromkeys(of_gain))
         settings = labels[: len(of_gain) // len(sets)]
-        whole = of_gain == [name for name in sets for _ in settings]
+        whole = of_gain == np.repeat(sets, len(settings)).tolist()
         if whole and labels == settings * len(sets) and len(sets) > 1:
             return sets, settings
     raise BadPlan(f"name several sets of judgements of the same runs ({option('truth', 'A')})")
@@ -179,10 +181,11 @@ def common_labels(
     Raises BadPlan: None in common.
     """
     labels = [labels_of(cube, dim) for cube in cubes.values()]
-    common = [label for label in labels[0] if all(label in other for other in labels)]
+    everywhere = set(labels[0]).intersection(*labels[1:])
+    common = [label for label in labels[0] if label in everywhere]
     if not common:
         raise BadPlan(f"the {sets} have no {dim} in common; evaluate all with one {dim}")
-    if others := sorted({label for row in labels for label in row} - set(common)):
+    if others := sorted({*chain.from_iterable(labels)} - everywhere):
         notes.append(f"left out, as not all {sets} have it ({dim}): {listed(others)}")
     return common
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,7 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
     """Name topics that one side lacks; refuse judgements of nothing that the runs have."""
     ranked = np.any([run.lengths > 0 for run in runs], axis=0)
     unranked = [topic for topic, has in zip(qrels.topics, ranked, strict=True) if not has]
-    unjudged = {topic for run in runs for topic in run.unjudged}
+    unjudged = {*chain.from_iterable(run.unjudged for run in runs)}
     without = [run.name for run in runs if not ((run.levels >= 0) | (run.documents >= 0)).any()]
     nothing = "" if ranked.any() else "topics"
     if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:

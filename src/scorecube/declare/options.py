@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import chain
 from reprlib import repr as shown
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
@@ -65,7 +66,7 @@ class Option:
         singles = [member for member in members if member not in (*tuples, NoneType)]
         scalars = [*singles, *(get_args(member)[0] for member in tuples)]
         literals = [scalar for scalar in scalars if get_origin(scalar) is Literal]
-        texts = dict.fromkeys(text for literal in literals for text in get_args(literal))
+        texts = dict.fromkeys(chain.from_iterable(map(get_args, literals)))
         kind = next((scalar for scalar in scalars if scalar not in literals), None)
         self.__dict__.update(kind=kind, texts=tuple(texts), optional=NoneType in members)
         self.__dict__.update(single=bool(singles), listed=bool(tuples))

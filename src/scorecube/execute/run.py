@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +143,8 @@ def combine(blocks: Sequence[Block]) -> Block:
         else:
             array = np.asarray(reduce(np.add if isinstance(part, Sum) else np.maximum, arrays))
         joined[name] = type(part)(array)
-    return Block(tuple(interval for block in blocks for interval in block.intervals), joined)
+    intervals = chain.from_iterable(block.intervals for block in blocks)
+    return Block(tuple(intervals), joined)
 
 
 def run(

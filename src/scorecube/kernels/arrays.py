@@ -29,5 +29,8 @@ Float64Array1 = Array1[np.float64]
 Float64Array2 = Array2[np.float64]
 Float64Array3 = Array3[np.float64]
 
+Ints = Array1[np.signedinteger[Any]]
+Vec = Float64Array1
+"""Lists of whole numbers of any size, and of numbers, as functions of metrics take them."""
 Integer = int | np.integer[Any]
 """One integer; compiled callers pass the integers of NumPy."""

@@ -20,6 +20,7 @@ from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.declare import (
     TOPICS,
     Answer,
+    Canvas,
     Column,
     Question,
     Table,
@@ -125,7 +126,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], *numbers, ".2f", words, "E rho²")
 
 
-def reliability_curves(canvas: Any, result: xr.Dataset) -> None:
+def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """E rho^2 and Phi by number of topics; lines are the topics at hand and the targets."""
     cells = result.isel(gain=0)
     own = int(result.attrs[names.N_TOPICS])

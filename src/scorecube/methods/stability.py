@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -22,6 +22,7 @@ from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.declare import (
     DIFFERENCE,
     Answer,
+    Canvas,
     Down,
     Question,
     Table,
@@ -100,7 +101,7 @@ def error_rates(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], row["error_rate"], form=".1%", clause=clause, what="error rate")
 
 
-def errors_and_ties(canvas: Any, result: xr.Dataset) -> None:
+def errors_and_ties(canvas: Canvas, result: xr.Dataset) -> None:
     """Error rate by ties, for each metric a line through its sizes at each fuzziness."""
     axes = canvas.panel()
     cells = first_sampling(result).isel(gain=0)

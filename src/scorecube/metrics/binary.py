@@ -1,14 +1,13 @@
 """Binary relevance: AP, P, Recall, Rprec, RR, Hit, bpref."""
 
-from typing import Any
-
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, called, metric
 
 
 @compiled
-def n_found(ranks: Any, levels: Any, deepest: int) -> int:
+def n_found(ranks: Ints, levels: Ints, deepest: int) -> int:
     """Return the number of relevant documents down to a rank."""
     count = 0
     for k in range(n_scored(ranks, deepest)):
@@ -23,7 +22,7 @@ def n_found(ranks: Any, levels: Any, deepest: int) -> int:
     source="Sakai 2007, eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
 )
 def average_precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
     relevant = n_relevant(judged)
@@ -47,7 +46,7 @@ def average_precision(
     cutoff="required",
 )
 def precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Precision: share of relevant documents among the first k ranks."""
     out[0] = n_found(ranks, levels, cutoff) / cutoff
@@ -61,7 +60,7 @@ def precision(
     cutoff="none",
 )
 def r_precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Precision at rank R, the number of relevant documents."""
     relevant = n_relevant(judged)
@@ -78,7 +77,7 @@ def r_precision(
     source="Sakai 2007, section 1; trec_eval recip_rank",
 )
 def reciprocal_rank(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Reciprocal of the rank of the first relevant document."""
     n = n_scored(ranks, cutoff)
@@ -96,7 +95,7 @@ def reciprocal_rank(
     source="trec_eval recall_k",
 )
 def recall(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Share of the relevant documents that are among the first k ranks."""
     out[0] = n_found(ranks, levels, cutoff) / n_relevant(judged)
@@ -113,7 +112,7 @@ def recall(
     cutoff="required",
 )
 def hit(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """1 if there is a relevant document among the first k ranks, else 0."""
     n = n_scored(ranks, cutoff)
@@ -129,7 +128,7 @@ def hit(
     non_relevant=True,
 )
 def bpref(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Binary preference: mean over the R relevant documents of 1 - min(n, R) / min(R, N).
 

@@ -7,13 +7,14 @@ beta = k is the same as gains k times as large.
 
 from typing import Any
 
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, called, metric
 
 
 @compiled
-def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any:
+def blended_sum(ranks: Ints, levels: Ints, judged: Ints, gains: Vec, n: int) -> Any:
     """Return the sum of BR over the relevant ones of n documents, its last term, their number.
 
     cg_I is added up along with the ranks: of whole levels above, and of the level of a rank.
@@ -43,7 +44,7 @@ def blended_sum(ranks: Any, levels: Any, judged: Any, gains: Any, n: int) -> Any
 
 
 @compiled
-def preferred(levels: Any, n: int) -> int:
+def preferred(levels: Ints, n: int) -> int:
     """Return the place of the first document of the highest level among n; -1 for none relevant.
 
     It is the preferred document (Sakai 2007, section 3.3).
@@ -65,7 +66,7 @@ def preferred(levels: Any, n: int) -> int:
     uses_gains=True,
 )
 def q_measure(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
     relevant = n_relevant(judged)
@@ -74,7 +75,7 @@ def q_measure(
 
 
 @compiled
-def gain_and_count(ranks: Any, levels: Any, gains: Any, rank: int) -> Any:
+def gain_and_count(ranks: Ints, levels: Ints, gains: Vec, rank: int) -> Any:
     """Return cg(rank) and count(rank)."""
     count = 0
     gain = 0.0
@@ -89,7 +90,7 @@ def gain_and_count(ranks: Any, levels: Any, gains: Any, rank: int) -> Any:
     "Rmeasure", range=UNIT, source="Sakai 2004 (R-measure): BR(R)", cutoff="none", uses_gains=True
 )
 def r_measure(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """R-measure: blended ratio at rank R."""
     relevant = n_relevant(judged)
@@ -104,7 +105,7 @@ def r_measure(
     uses_gains=True,
 )
 def average_weighted_precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
     relevant = n_relevant(judged)
@@ -119,7 +120,7 @@ def average_weighted_precision(
 
 @metric("RWP", range=UNIT, source="Sakai 2004 (R-WP): WP(R)", cutoff="none", uses_gains=True)
 def r_weighted_precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Weighted precision at rank R."""
     relevant = n_relevant(judged)
@@ -136,7 +137,7 @@ def r_weighted_precision(
     uses_gains=True,
 )
 def o_measure(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """O-measure: blended ratio at the first relevant document."""
     n = n_scored(ranks, cutoff)
@@ -147,7 +148,7 @@ def o_measure(
 
 @metric("P-measure", range=UNIT, source="Sakai 2007, eq 6", uses_gains=True)
 def p_measure(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """P-measure: blended ratio at the preferred rank."""
     n = preferred(levels, n_scored(ranks, cutoff)) + 1
@@ -163,7 +164,7 @@ def p_measure(
     uses_gains=True,
 )
 def p_plus(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """P+-measure: mean blended ratio over the relevant documents down to the preferred rank."""
     n = preferred(levels, n_scored(ranks, cutoff)) + 1

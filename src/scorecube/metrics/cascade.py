@@ -1,7 +1,6 @@
 """Cascade metrics, whose user stops with a probability that grows with the gain; RBP."""
 
-from typing import Any
-
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import n_scored
 from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, Parameter, called, metric
@@ -22,7 +21,7 @@ def stop_probability(gain: float, largest: float, form: float, scale: float) -> 
 
 @compiled
 def expected_reciprocal_rank(
-    ranks: Any, levels: Any, gains: Any, cutoff: int, parameters: Any
+    ranks: Ints, levels: Ints, gains: Vec, cutoff: int, parameters: Vec
 ) -> float:
     """Return the ERR of the list; g_max is the gain of the highest level of the collection.
 
@@ -53,7 +52,7 @@ def expected_reciprocal_rank(
     max=MAX,
 )
 def err(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Expected reciprocal rank."""
     out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters)
@@ -70,7 +69,7 @@ def err(
     max=MAX,
 )
 def nerr(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Normalised expected reciprocal rank."""
     out[0] = expected_reciprocal_rank(ranks, levels, gains, cutoff, parameters)
@@ -85,7 +84,7 @@ def nerr(
     p=Parameter(0.95, above=0.0, below=1.0),
 )
 def rank_biased_precision(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Rank-biased precision: the user continues to the next document with probability p."""
     weight = 1.0 - parameters[0]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 
 Item = TypeVar("Item", bound=np.generic)
@@ -76,7 +77,7 @@ def ideal_lists(judged: NDArray[np.int64]) -> Lists:
 
 
 @compiled
-def n_relevant(judged: Any) -> int:
+def n_relevant(judged: Ints) -> int:
     """Return R, the number of relevant documents of the topic."""
     total = 0
     for level in range(1, judged.shape[0]):
@@ -85,7 +86,7 @@ def n_relevant(judged: Any) -> int:
 
 
 @compiled
-def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
+def ideal_gain(judged: Ints, gains: Vec, rank: int) -> float:
     """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
     left = rank
     total = 0.0
@@ -99,7 +100,7 @@ def ideal_gain(judged: Any, gains: Any, rank: int) -> float:
 
 
 @compiled
-def n_scored(ranks: Any, deepest: int) -> Any:
+def n_scored(ranks: Ints, deepest: int) -> Any:
     """Return how many judged documents of a list are down to a rank; of the whole list for 0."""
     last = deepest if deepest > 0 else BEHIND - 1
     low = 0
@@ -114,7 +115,7 @@ def n_scored(ranks: Any, deepest: int) -> Any:
 
 
 @compiled
-def first_relevant(levels: Any, n: int) -> int:
+def first_relevant(levels: Ints, n: int) -> int:
     """Return the place of the first relevant of n judged documents; n if there is none."""
     for k in range(n):
         if levels[k] > 0:

@@ -1,10 +1,10 @@
 """Cumulative gain: nCG, AnCG, nG, nDCG, AnDCG."""
 
 import math
-from typing import Any
 
 import numpy as np
 
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import n_scored
@@ -39,7 +39,7 @@ def gain_in_form(gain: float, form: float) -> float:
 
 @compiled
 def discounted_gain(
-    ranks: Any, levels: Any, gains: Any, cutoff: int, base: float, form: float
+    ranks: Ints, levels: Ints, gains: Vec, cutoff: int, base: float, form: float
 ) -> float:
     """Return the sum of gains over the discounts of their ranks."""
     total = 0.0
@@ -51,7 +51,7 @@ def discounted_gain(
 
 @compiled
 def mean_normalised_gain(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, base: float
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, base: float
 ) -> float:
     """Return the mean over ranks to the cut-off of discounted gain over that of the ideal list."""
     level = judged.shape[0] - 1
@@ -83,7 +83,7 @@ def mean_normalised_gain(
     over_ideal=True,
 )
 def ncg(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Normalised cumulative gain: cg(k) / cg_I(k)."""
     out[0] = discounted_gain(ranks, levels, gains, cutoff, np.inf, 0.0)
@@ -97,7 +97,7 @@ def ncg(
     uses_gains=True,
 )
 def ancg(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average normalised cumulative gain."""
     out[0] = mean_normalised_gain(ranks, levels, judged, gains, cutoff, np.inf)
@@ -112,7 +112,7 @@ def ancg(
     over_ideal=True,
 )
 def normalised_gain_at(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Gain at one rank over the ideal list's gain there; nG@1 is the usual one."""
     last = n_scored(ranks, cutoff) - 1
@@ -129,7 +129,7 @@ def normalised_gain_at(
     b=BASE,
 )
 def andcg(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average normalised discounted cumulative gain."""
     out[0] = mean_normalised_gain(ranks, levels, judged, gains, cutoff, parameters[0])
@@ -154,7 +154,7 @@ def andcg(
     form=FORM,
 )
 def ndcg(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Normalised discounted cumulative gain; the ideal list is cut off as well."""
     out[0] = discounted_gain(ranks, levels, gains, cutoff, parameters[0], parameters[1])

@@ -1,7 +1,6 @@
 """Graded forms of the reciprocal rank: WRR, NWRR."""
 
-from typing import Any
-
+from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_scored
 from scorecube.metrics.registry import UNIT, Metric, Parameter, Range, metric
@@ -11,7 +10,7 @@ BETA = Parameter((), above=1.0, rising=True)
 
 
 @compiled
-def inverse_penalty(level: int, highest: int, parameters: Any) -> float:
+def inverse_penalty(level: int, highest: int, parameters: Vec) -> float:
     """Return 1 / beta(level).
 
     By default beta is 2, 3, 4, ... from the highest declared level down (Sakai 2007, section 3.2).
@@ -29,7 +28,7 @@ def weighted_range(metric: Metric) -> Range:
 
 @metric("WRR", range=weighted_range, source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
 def weighted_reciprocal_rank(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Weighted reciprocal rank; can exceed 1."""
     n = n_scored(ranks, cutoff)
@@ -47,7 +46,7 @@ def weighted_reciprocal_rank(
     beta=BETA,
 )
 def normalised_weighted_reciprocal_rank(
-    ranks: Any, levels: Any, judged: Any, gains: Any, cutoff: int, parameters: Any, out: Any
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Weighted reciprocal rank over its largest value for the topic."""
     highest = judged.shape[0] - 1

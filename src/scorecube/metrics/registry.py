@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -351,9 +352,7 @@ class Metric:
 
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return all parameters as the metric's function takes them, float64; never empty."""
-        numbers = [
-            number for parameter in self.definition.parameters for number in self.values(parameter)
-        ]
+        numbers = [*chain.from_iterable(map(self.values, self.definition.parameters))]
         return np.array(numbers or [0.0], dtype=np.float64)
 
     def _check(self, n_levels: int, gains: npt.NDArray[np.float64]) -> None:

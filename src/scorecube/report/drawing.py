@@ -6,6 +6,7 @@ import io
 import textwrap
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,7 @@ LONGEST_TITLE = 98
 """Characters of a label, and of a line of a title."""
 ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
 """Style of a title above all panels."""
-LABELLED = tuple(
-    f"{dim}{end}" for dim in (names.METRIC, names.GAIN, names.RUN) for end in ("", "_a", "_b")
-)
+LABELLED = tuple(map("".join, product((names.METRIC, names.GAIN, names.RUN), ("", "_a", "_b"))))
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -146,7 +145,8 @@ class Canvas:
     def shares(self, frame: pd.DataFrame, results: Sequence[xr.Dataset], label: str) -> None:
         """Draw the share of each metric in each collection in percent as bars."""
         collections = list(dict.fromkeys(frame[COLLECTION]))
-        metrics = {name: None for result in results for name in labels_of(result, names.METRIC)}
+        labels = (labels_of(result, names.METRIC) for result in results)
+        metrics = dict.fromkeys(chain.from_iterable(labels))
         axes = self.figure(FIGURE_SIZE).add_subplot()
         places = np.arange(len(collections))
         width = 0.8 / max(len(metrics), 4)
@@ -211,9 +211,8 @@ def figure_labels(labels: Iterable[str]) -> dict[str, str]:
 def with_figure_labels(results: Sequence[xr.Dataset]) -> list[xr.Dataset]:
     """Return results with the labels that figures show."""
     coords = [name for name in LABELLED if name in results[0].coords and results[0][name].ndim == 1]
-    texts = figure_labels(
-        label for name in coords for result in results for label in labels_of(result, name)
-    )
+    labels_of_all = (labels_of(result, name) for name, result in product(coords, results))
+    texts = figure_labels(chain.from_iterable(labels_of_all))
     shown = []
     for result in results:
         labels = {

@@ -12,6 +12,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -237,13 +238,14 @@ def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataF
         return frame
     check_columns(frame, columns)
     ends = {name: parts[1:] for name, parts in intervals_of(frame).items()}
-    return frame[[end for name in columns for end in ends.get(name, (name,))]]
+    return frame[[*chain.from_iterable(ends.get(name, (name,)) for name in columns)]]
 
 
 def _csv(frame: pd.DataFrame) -> str:
     """Return CSV; labels that a spreadsheet would take for formulas stand behind an apostrophe."""
     texts = frame.select_dtypes(exclude=["number", "bool"])
-    labels = {value for name in texts for value in texts[name].unique() if isinstance(value, str)}
+    values = chain.from_iterable(texts[name].unique() for name in texts)
+    labels = {value for value in values if isinstance(value, str)}
     quoted = {label: f"'{label}" for label in filter(is_formula, labels)}
     safe = frame.assign(
         **{str(name): frame[name].map(lambda value: quoted.get(value, value)) for name in texts}

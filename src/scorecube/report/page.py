@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class Section:
     def content(self) -> dict[str, Any]:
         """Return the values that the template needs."""
         view = self.view
-        answers = [answer for question in view.answers for answer in self.answers(question)]
+        answers = chain.from_iterable(map(self.answers, view.answers))
         return {
             "view": view,
             "title": self.title,
@@ -136,7 +137,7 @@ def write_page(
             "scorecube import"
         )
     facts = [row for row in overview(study)["collections"] if row["name"] in chosen]
-    known = list(dict.fromkeys(name for row in facts for name in row["metrics"]))
+    known = list(dict.fromkeys(chain.from_iterable(row["metrics"] for row in facts)))
     if primary and primary not in known:
         raise BadName(
             f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
@@ -223,7 +224,7 @@ def render(
     labels = labels or _labels_of_answers(sections, metrics)
     chapters = _chapters([section for section in sections if section is not board])
     ids = {LEADERBOARD.text: "runs"} | {each["heading"]: each["id"] for each in chapters}
-    cited = dict.fromkeys(key for section in sections for key in section.references)
+    cited = dict.fromkeys(chain.from_iterable(section.references for section in sections))
     script = asset("page.js")
     environment = Environment(
         loader=FunctionLoader(asset),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -55,7 +56,8 @@ def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[st
 
 def scale(rows: Iterable[Row]) -> tuple[float, float]:
     """Return the smallest and largest limit or mean of some rows."""
-    known = [row[name] for row in rows for name in MEANS if row.get(name) is not None]
+    means = [row.get(name) for row, name in product(rows, MEANS)]
+    known = [mean for mean in means if mean is not None]
     return min(known, default=0.0), max(known, default=1.0)
 
 

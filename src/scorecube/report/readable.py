@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,7 +141,7 @@ def layout_of(
     # Of several intervals the first stands beside its estimate; csv has the others.
     beside = {estimate: ends for estimate, *ends in reversed(intervals.values())}
     if columns is None:
-        behind = {end for _, *ends in intervals.values() for end in ends}
+        behind = {*chain.from_iterable(ends for _, *ends in intervals.values())}
         shown = [name for name in map(str, frame.columns) if name not in behind]
     else:
         keys = [key for key in KEYS if key in frame and frame[key].nunique() > 1]

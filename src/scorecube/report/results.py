@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def select_rows(
 def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
     """Return for each metric the median and the range of its answers over collections."""
     by_label: dict[str, list[Answer]] = {}
-    for answer in (answer for several in by_collection for answer in several):
+    for answer in chain.from_iterable(by_collection):
         if np.isfinite(answer.value):
             by_label.setdefault(answer.label, []).append(answer)
     medians = []

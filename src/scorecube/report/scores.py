@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import xarray as xr
 
@@ -12,7 +11,7 @@ from scorecube.analyses import score_facts
 from scorecube.analyses.frames import COLLECTION, frame_of
 from scorecube.analyses.variances import VARIANCES, variances
 from scorecube.collection.schema import CELL, labels_of
-from scorecube.declare import Column, Down, Table, View, maybe
+from scorecube.declare import Canvas, Column, Down, Table, View, maybe
 from scorecube.errors import BadPlan
 
 MEANS = Table(
@@ -58,13 +57,14 @@ TABLES = {
 }
 
 
-def mean_curves(canvas: Any, cubes: Sequence[xr.Dataset]) -> None:
+def mean_curves(canvas: Canvas, cubes: Sequence[xr.Dataset]) -> None:
     """Mean scores of the runs of collections, the best first (Sakai 2007, Figure 8).
 
     By the first metric that all have.
     """
     shared = [labels_of(cube, names.METRIC) for cube in cubes]
-    metric = next((name for name in shared[0] if all(name in others for others in shared)), None)
+    in_all = set(shared[0]).intersection(*shared[1:])
+    metric = next((name for name in shared[0] if name in in_all), None)
     if metric is None:
         raise BadPlan("these collections have no metric in common; choose others")
     axes = canvas.panel()

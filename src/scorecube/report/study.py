@@ -36,7 +36,7 @@ Where = Mapping[str, str]
 def find_view(study: Study, analysis: str) -> View:
     """Return the view of an analysis that exists, or of which the study has results (BadName)."""
     known = view_names()
-    stored = (name for part in study.collections() for name in part.contents()["results"])
+    stored = chain.from_iterable(part.contents()["results"] for part in study.collections())
     if analysis not in known and analysis not in stored:
         raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}")
     return view_of(analysis)

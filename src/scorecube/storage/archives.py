@@ -20,6 +20,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -268,7 +269,7 @@ def gaps(intervals: Sequence[Interval], n_units: int, length: int) -> list[Inter
     >>> gaps([(0, 10), (20, 30)], 35, 8)
     [(10, 16), (16, 20), (30, 32), (32, 35)]
     """
-    edges = [0, *(edge for interval in intervals for edge in interval), n_units]
+    edges = [0, *chain.from_iterable(intervals), n_units]
     return [
         (max(start, cut), min(stop, cut + length))
         for start, stop in zip(edges[::2], edges[1::2], strict=True)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial, reduce
+from itertools import chain
 
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import heads
@@ -127,7 +128,7 @@ def merge(
     """
     target = open_study(out, mode="a")
     opened = [open_study(part) for part in parts]
-    collections = [collection for study in opened for collection in study.collections()]
+    collections = list(chain.from_iterable(study.collections() for study in opened))
     _refuse_conflicts(target, collections)
     counts = Counter[str]()
     for done, collection in enumerate(collections, 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import chain
 
 GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
 """Of entry points: classes of analyses, functions with `metric` or `reader`."""
@@ -13,7 +14,7 @@ GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
 def load_plugins() -> tuple[str, ...]:
     """Load the plugins of all groups, once; return one line for each that cannot be loaded."""
     problems = []
-    for point in (point for group in GROUPS for point in entry_points(group=group)):
+    for point in chain.from_iterable(entry_points(group=group) for group in GROUPS):
         try:
             loaded = point.load()  # a metric and a reader declare themselves
             if point.group == "scorecube.analyses":

@@ -18,6 +18,7 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import xarray as xr
@@ -370,7 +371,7 @@ def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[
 
 def status_of(path: str, tasks: Sequence[SweepTask]) -> str:
     """Return how many collections and results of tasks are in the study at a path."""
-    swept = {name for task in tasks for name in task.collections}
+    swept = {*chain.from_iterable(task.collections for task in tasks)}
     wanted = sum(len(task.entries) for task in tasks)
     there = set[str]()
     results = 0

@@ -30,6 +30,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,7 +220,7 @@ def add_source(
     """
     digest = hashlib.sha256(repr(sorted(settings.items())).encode())
     files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
-    for path in (path for key in sorted(files) for path in files[key]):
+    for path in chain.from_iterable(files[key] for key in sorted(files)):
         digest.update(f"{path}\n".encode())
         for part in parts_of(path):
             digest.update(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -143,7 +143,7 @@ class Compared:
         shape = len(self.collections), len(metrics), len(gains)
         coords = zip(dims, (self.collections, metrics, gains), strict=True)
         result = xr.Dataset(coords={dim: np.array(of, object) for dim, of in coords})
-        keys = [(name, cell) for name in self.collections for cell in product(metrics, gains)]
+        keys = list(product(self.collections, product(metrics, gains)))
         for variable in VARIABLES:
             values = [getattr(self.rows[key], variable.name) for key in keys]
             array = np.array(values).reshape(shape)
@@ -235,7 +235,7 @@ def compared(
     groups = {name: {name: of} for name, of in every.items()}
     if len(every) > 1:
         groups[""] = every
-    known = dict.fromkeys(cell for of in every.values() for cell in of)
+    known = dict.fromkeys(chain.from_iterable(every.values()))
     metrics_of = dict.fromkeys(metric for metric, _ in known)
     gains_of = dict.fromkeys(gain for _, gain in known)
     cells = tuple(product(metrics_of, gains_of))

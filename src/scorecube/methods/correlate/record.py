@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -127,8 +127,8 @@ class Correlation(Analysis):
         of_metrics = list(combinations(range(len(table.metrics)), 2))
         of_gains = list(combinations(range(n_gains), 2))[: None if self.every_gain else n_gains - 1]
         with_gains = np.flatnonzero(table.uses_gains).tolist()
-        compared = [(i, gain, j, gain) for gain in range(n_gains) for i, j in of_metrics]
-        compared += [(metric, a, metric, b) for metric in with_gains for a, b in of_gains]
+        compared = [(i, gain, j, gain) for gain, (i, j) in product(range(n_gains), of_metrics)]
+        compared += [(metric, a, metric, b) for metric, (a, b) in product(with_gains, of_gains)]
         if not compared:
             has = f"{', '.join(table.metrics)} at gain setting {', '.join(table.gains)}"
             raise BadPlan(

@@ -13,7 +13,7 @@ from scorecube import names
 from scorecube.analyses.frames import COLLECTION, crossed, frame_of
 from scorecube.analyses.printed import MARKS, number, printed
 from scorecube.collection.schema import CELL, labels_of
-from scorecube.declare import AGREEMENT, Answer, Column, Marked, Table, View, shown
+from scorecube.declare import AGREEMENT, Answer, Canvas, Column, Marked, Table, View, shown
 from scorecube.errors import counted
 
 _COLUMNS = (
@@ -91,7 +91,7 @@ def compared_metrics(result: xr.Dataset) -> pd.DataFrame:
     return frame[(frame["gain"] == labels_of(result, names.GAIN)[0]) & frame["tau"].notna()]
 
 
-def figure(canvas: Any, result: xr.Dataset) -> None:
+def figure(canvas: Canvas, result: xr.Dataset) -> None:
     """Means of the runs sorted by the first metric, a curve a metric (Sakai 2004, Figures 4-7).
 
     The legend counts the swops of each curve.

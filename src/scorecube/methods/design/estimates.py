@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.variances import Missing, variances
 from scorecube.collection.schema import annotate
-from scorecube.declare import Variable, along, limits_of
+from scorecube.declare import Canvas, Variable, along, limits_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.methods.design.parameters import QUANTITIES
 from scorecube.methods.design.power import exact_noncentrality, tool_noncentrality
@@ -109,7 +109,7 @@ def topics_at(design: xr.Dataset, along: str, values: Sequence[float]) -> Any:
     return topic_set_size(design["variance"].clip(1e-300), **settings)["topics"]
 
 
-def noncentrality_curves(canvas: Any) -> None:
+def noncentrality_curves(canvas: Canvas) -> None:
     """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
 
     Curves are Nagata's approximation, the thin dotted ones beside them exact.
@@ -137,7 +137,7 @@ def noncentrality_curves(canvas: Any) -> None:
     axes.legend()
 
 
-def tool_curves(canvas: Any, variances: Sequence[float] = (0.0182, 0.0471, 0.1145)) -> None:
+def tool_curves(canvas: Canvas, variances: Sequence[float] = (0.0182, 0.0471, 0.1145)) -> None:
     """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
 
     The ANOVA curve is that of Sakai's tool at alpha 0.05, beta 0.20 and 10 systems.

@@ -11,7 +11,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import KEYS, labelled
-from scorecube.declare import TOPICS, Answer, Table, View, interval, is_known, shown
+from scorecube.declare import TOPICS, Answer, Canvas, Table, View, interval, is_known, shown
 from scorecube.methods.design import estimates as designs
 
 SIZES = (
@@ -75,7 +75,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, "topics needed")
 
 
-def width_curves(canvas: Any, result: xr.Dataset) -> None:
+def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3)."""
     axes = canvas.panel()
     chosen = result.isel({names.GAIN: 0}, missing_dims="ignore")
@@ -87,7 +87,7 @@ def width_curves(canvas: Any, result: xr.Dataset) -> None:
     axes.legend(fontsize=8)
 
 
-def size_curves(canvas: Any, result: xr.Dataset) -> None:
+def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Topics by difference to be detected, the requirements marked."""
     axes = canvas.panel()
     chosen = result.isel({names.GAIN: 0}, missing_dims="ignore")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,7 +157,7 @@ class Judges(Analysis):
             raise BadPlan(f"the sets of the cube are {truth}, {', '.join(others)}", option="truth")
         judges = [comparison_of(cube, truth, name, k) for k, name in enumerate(others)]
         notes = [*cube.attrs.get(NOT_COMMON, [])]
-        notes += [note for comparison in judges for note in comparison.judge.notes]
+        notes += chain.from_iterable(comparison.judge.notes for comparison in judges)
         notes += [
             f"{comparison.name} shares fewer than 2 topics with {truth}: only rankings and "
             "decisions are compared, which differ by their topics, too"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,6 +13,7 @@ from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     JUDGES,
     Answer,
+    Canvas,
     Column,
     Down,
     Table,
@@ -95,14 +95,14 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], *numbers, ".4f", ", ".join(words), words[0], row["judge"])
 
 
-def tau_by_judge(canvas: Any, result: xr.Dataset) -> None:
+def tau_by_judge(canvas: Canvas, result: xr.Dataset) -> None:
     """Tau of each judge with its limits, by the first metric."""
     at = result.isel({names.GAIN: 0, names.METRIC: 0})
     order = np.argsort(-at["tau"].values, kind="stable")[: canvas.most_rows]
     axes = canvas.panel((canvas.size[0], 1.6 + 0.16 * len(order)))
     places = np.arange(len(order))
-    ends = (at[f"tau_{end}"].values[order] for end in ("low", "high"))
-    axes.hlines(places, *ends, color="0.6", linewidth=2)
+    low, high = (at[f"tau_{end}"].values[order] for end in ("low", "high"))
+    axes.hlines(places, low, high, color="0.6", linewidth=2)
     axes.plot(at["tau"].values[order], places, "o", color=canvas.colours[0], markersize=4)
     axes.set_yticks(places, [labels_of(at, names.JUDGE)[k] for k in order])
     axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")

@@ -137,7 +137,7 @@ def _coords(parts: Mapping[str, xr.Dataset]) -> dict[str, Any]:
         for name, coord in first.coords.items()
         if coord.dims == (names.METRIC,) or name == names.RUN
     }
-    of_topic = [name for name, part in parts.items() for _ in range(part.sizes[names.TOPIC])]
+    of_topic = np.repeat([*parts], [part.sizes[names.TOPIC] for part in parts.values()]).tolist()
     uses = np.any([uses_gains(part) for part in parts.values()], axis=0)
     coords |= {
         names.TOPIC: of_topics(names.TOPIC),

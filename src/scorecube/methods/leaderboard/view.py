@@ -16,6 +16,7 @@ from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     LEADERBOARD,
     Answer,
+    Canvas,
     Column,
     Marked,
     Table,
@@ -168,7 +169,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name, verb)
 
 
-def figure(canvas: Any, result: xr.Dataset) -> None:
+def figure(canvas: Canvas, result: xr.Dataset) -> None:
     """Runs of the first metric, best first: means with limits, and rank sets."""
     data = result.isel(gain=0, metric=0)
     total = data.sizes[names.RUN]

@@ -18,6 +18,7 @@ from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     DISCRIMINATION,
     Answer,
+    Canvas,
     Column,
     Down,
     Marked,
@@ -120,7 +121,7 @@ def separated(result: xr.Dataset, joint: bool) -> Iterator[Answer]:
         yield Answer(row["label"], row["share"], form=".1%", clause=clause, what=what)
 
 
-def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
+def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Sorted p-values of all pairs, a curve a metric (Sakai 2017, section 2)."""
     if names.TEST in result.dims:
         result = result.isel({names.TEST: 0})
@@ -150,7 +151,7 @@ def p_value_curves(canvas: Any, result: xr.Dataset) -> None:
     canvas.legend_outside(axes, "right upper")
 
 
-def power_bars(canvas: Any, results: Sequence[xr.Dataset]) -> None:
+def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:
     """Discriminative power by collection (Sakai 2007, Figure 10), at the largest level."""
     table = Table(CELL, (*CELL, "alpha", "share"), part=at_largest_alpha)
     frame = combine([frame_of(table, result.isel({names.GAIN: [0]})) for result in results])

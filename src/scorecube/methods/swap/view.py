@@ -17,6 +17,7 @@ from scorecube.declare import (
     DIFFERENCE,
     DISCRIMINATION,
     Answer,
+    Canvas,
     Down,
     Table,
     View,
@@ -112,7 +113,7 @@ def differences(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], *numbers, ".2f", clause, "required difference")
 
 
-def swap_rates(canvas: Any, result: xr.Dataset) -> None:
+def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     """Swap rate by difference (Sakai 2005, Figures 2-4): first sampling, largest sample size."""
     result = first_sampling(result)
     cells = result.isel(gain=0, size=-1)
@@ -126,8 +127,8 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
         style |= {"markevery": (k % 3, 3)} | ({"markerfacecolor": "none"} if k % 2 else {})
         axes.plot(lower, cell["swap_rate"].values, **style, label=label)
         filled = cell["count"] >= 0.001 * cell["count"].sum()
-        ends = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
-        axes.fill_between(lower, *ends, color=style["color"], alpha=0.12, linewidth=0)
+        low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
+        axes.fill_between(lower, low, high, color=style["color"], alpha=0.12, linewidth=0)
     words: dict[str, Any] = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
     for rate in (1.0 - result[names.CONFIDENCE].values).tolist():
         axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
@@ -141,7 +142,7 @@ def swap_rates(canvas: Any, result: xr.Dataset) -> None:
 
 
 def sensitivity_bars(
-    canvas: Any, results: Sequence[xr.Dataset], confidence: float | None = None
+    canvas: Canvas, results: Sequence[xr.Dataset], confidence: float | None = None
 ) -> None:
     """Share of comparisons by collection (Sakai 2005, Figures 5-8), of the largest size."""
     level = float(max(results[0][names.CONFIDENCE].values)) if confidence is None else confidence

@@ -15,6 +15,7 @@ from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     TEAMS,
     Answer,
+    Canvas,
     Column,
     Marked,
     Table,
@@ -100,11 +101,11 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], *numbers, "+.1%", clause, "change of an absent team's score")
 
 
-def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
+def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Variance by teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2)."""
     cells = result.isel({names.GAIN: 0})
     chain = result.sizes[names.TOPIC_STEP] > 1
-    panels = [["variance", "variance"], *[["fewest", "topics"]] * chain]
+    panels: list[Any] = [["variance", "variance"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-result.sizes[names.METRIC] // LEGEND_COLUMNS)
     figure = canvas.figure((canvas.size[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
@@ -127,7 +128,7 @@ def leave_out_panels(canvas: Any, result: xr.Dataset) -> None:
     canvas.legend_outside(axes["variance"], "lower center", LEGEND_COLUMNS)
 
 
-def _variances(canvas: Any, axes: Any, at: xr.Dataset, title: str) -> None:
+def _variances(canvas: Canvas, axes: Any, at: xr.Dataset, title: str) -> None:
     """Draw mean variance over trials with its limits, and the variance of all runs as a line."""
     left_out = at[names.LEAVE].values.astype(np.float64)
     count = at.sizes[names.METRIC]

@@ -31,7 +31,7 @@ CONTROL = re.compile(
 """Characters that give orders to a terminal or break lines, and bytes that are no text."""
 
 
-def option(name: str, value: Any = None) -> str:
+def option(name: str, value: object = None) -> str:
     """Return marked text that names an argument in a message.
 
     name: Name of the argument in Python.

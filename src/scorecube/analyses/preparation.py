@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,7 @@ from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of, range_of, ranged, undecided
-from scorecube.collection.arguments import DIMS, as_cube
+from scorecube.collection.arguments import DIMS, CubeLike, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import (
     DROPPED,
@@ -35,7 +35,7 @@ from scorecube.statistics.grid import check_differences, check_range
 
 
 def make_table(
-    cube: Any,
+    cube: CubeLike,
     *,
     runs: Sequence[str] | None = None,
     missing: Literal["refuse", "drop"] = "refuse",

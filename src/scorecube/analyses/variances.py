@@ -12,6 +12,7 @@ from scorecube.analyses.differences import width_of
 from scorecube.analyses.jackknife import limits, of_scores
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
+from scorecube.collection.arguments import CubeLike
 from scorecube.declare import Variable, along, limits_of
 from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
 from scorecube.statistics.variance import components, within_system_variance
@@ -31,7 +32,7 @@ FEWEST = 25
 """Topics from which on variances have limits: with 10 or 15 they hold in as few as .87 or .89."""
 
 
-def variances(cube: Any, missing: Missing = "refuse") -> xr.Dataset:
+def variances(cube: CubeLike, missing: Missing = "refuse") -> xr.Dataset:
     """Estimate the variances of every metric and gain setting of a cube.
 
     Parameters

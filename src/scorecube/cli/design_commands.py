@@ -138,7 +138,7 @@ def read_variances(words: Sequence[str] | None) -> dict[str, float] | list[float
     return found if has_names else list(found.values()) or None
 
 
-def _single(value: Any) -> Any:
+def _single(value: object) -> Any:
     """Return the number of a list of one, and others as they are."""
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
 

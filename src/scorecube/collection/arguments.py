@@ -18,8 +18,13 @@ from scorecube.metrics import Metric
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 """Dims of scores, in the order of all arrays."""
 
+CubeLike = xr.Dataset | xr.DataArray
+"""Scores with the dims run and topic, perhaps metric and gain."""
+CubesLike = CubeLike | xr.DataTree | Mapping[str, xr.Dataset | xr.DataArray]
+"""Scores of one or several collections: by name, or along a dim ``collection``."""
 
-def labels(name: str, values: Any) -> list[str]:
+
+def labels(name: str, values: object) -> list[str]:
     """Return labels, any iterable of texts, as a list of texts.
 
     name: Name of the argument in messages.
@@ -31,7 +36,7 @@ def labels(name: str, values: Any) -> list[str]:
     return [str(value) for value in listed]
 
 
-def metric_names(name: str, values: Any) -> list[str]:
+def metric_names(name: str, values: object) -> list[str]:
     """Return metrics, any iterable of texts, metrics or measures of ir_measures, as names.
 
     name: Name of the argument in messages.
@@ -41,18 +46,18 @@ def metric_names(name: str, values: Any) -> list[str]:
     return labels(name, [_name_of(value) for value in listed])
 
 
-def _name_of(value: Any) -> Any:
+def _name_of(value: object) -> Any:
     """Return the name here of a metric or a measure of ir_measures; other values as they are."""
     if _is_measure(value):
         return from_ir_measures(str(value))
     return str(value) if isinstance(value, Metric) else value
 
 
-def _is_measure(value: Any) -> bool:
+def _is_measure(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == IR_MEASURES
 
 
-def _listed(name: str, values: Any) -> list[Any]:
+def _listed(name: str, values: object) -> list[Any]:
     is_one = isinstance(values, str | bytes | Mapping | Metric) or _is_measure(values)
     if is_one or not isinstance(values, Iterable):
         found = f"{values!r:.60}"
@@ -60,7 +65,7 @@ def _listed(name: str, values: Any) -> list[Any]:
     return list(values)
 
 
-def check_dataset(value: Any, subject: str, advice: str) -> None:
+def check_dataset(value: object, subject: str, advice: str) -> None:
     """Refuse what is no xarray Dataset (BadInput).
 
     value: Argument of a user.
@@ -100,7 +105,7 @@ def as_cube(value: Any) -> xr.Dataset:
     return ranged(cube) if cube[names.SCORE].variable._in_memory else cube
 
 
-def cubes_of(data: Any) -> dict[str, xr.Dataset]:
+def cubes_of(data: CubesLike) -> dict[str, xr.Dataset]:
     """Return the cubes of one or several collections by name; the name of a single cube is empty.
 
     data: A cube; a mapping or DataTree of cubes; a cube with a dim ``collection``.

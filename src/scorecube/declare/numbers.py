@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -39,7 +39,9 @@ def decimals_of(half_widths: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
 
 
-def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, str]:
+def limited(
+    value: float, low: float | None, high: float | None, form: str = ".3f"
+) -> tuple[str, str]:
     """Return a number and its limits with the digits that these allow; in a form without them.
 
     Examples
@@ -60,13 +62,13 @@ def limited(value: float, low: Any, high: Any, form: str = ".3f") -> tuple[str, 
     return format(value, form), f"{low:{form}} to {upper}"
 
 
-def with_limits(value: float, low: Any, high: Any, form: str = ".3f") -> str:
+def with_limits(value: float, low: float | None, high: float | None, form: str = ".3f") -> str:
     """Return a number with its limits in brackets: ``0.69 (0.61 to 0.76)``."""
     number, limits = limited(value, low, high, form)
     return f"{number} ({limits})" if limits else number
 
 
-def is_known(value: Any) -> bool:
+def is_known(value: float | None) -> TypeGuard[float]:
     """Return whether a value is a finite number."""
     return value is not None and math.isfinite(value)
 

@@ -95,7 +95,7 @@ class Option:
         words = list(filter(None, (*self.texts, self.none, scalar)))
         return "one of " * (len(words) > 1) + ", ".join(words) + ", or several" * self.listed
 
-    def checked(self, value: Any) -> Any:
+    def checked(self, value: object) -> Any:
         """Return a value in its normal form, or BadPlan; a text or number may stand for a list."""
         plain = self._read(value) if isinstance(value, str) else _plain(value)
         if not self.single and plain is not None and not isinstance(plain, tuple):
@@ -201,7 +201,7 @@ def split_list(text: str) -> list[str]:
     return list(filter(None, map(str.strip, re.split(r",(?![^(]*\))", text))))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value as plans store it: sequences as tuples, numbers of NumPy as Python's."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     return tuple(map(_plain, plain)) if isinstance(plain, list | tuple | range) else plain

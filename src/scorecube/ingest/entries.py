@@ -81,7 +81,7 @@ def _words(values: Iterable[Any], what: str, path: PathLike, lines: Sequence[int
     return [text.encode("utf-8", "surrogatepass") for text in texts]
 
 
-def _columns(value: Any, kind: Kind, path: PathLike) -> tuple[Sequence[Any], ...]:
+def _columns(value: object, kind: Kind, path: PathLike) -> tuple[Sequence[Any], ...]:
     """Return topics, documents, values and ranks (none if there are none)."""
     if isinstance(value, pd.DataFrame):
         header = list(map(str, value.columns))

@@ -66,7 +66,7 @@ def _run_lines(name: str, path: PathLike, entries: Entries) -> RunLines:
 
 
 def runs_in_memory(
-    runs: Any, *, with_ranks: bool = False, path: PathLike | None = None, name: str = ""
+    runs: object, *, with_ranks: bool = False, path: PathLike | None = None, name: str = ""
 ) -> list[RunLines]:
     """Return runs in a form of `scorecube.ingest.entries.RUN`, or a frame with a column of runs.
 
@@ -137,7 +137,7 @@ def _read_lists(run: str, files: Mapping[str, Path]) -> RunLines:
 
 
 def run_sources(
-    runs: Any, topics: Iterable[str], *, with_ranks: bool = False
+    runs: object, topics: Iterable[str], *, with_ranks: bool = False
 ) -> list[Path | RunLines]:
     """Return the sources of runs: run files, and runs that were read.
 

@@ -83,6 +83,6 @@ def warnings_of(facts: Mapping[str, Any]) -> list[str]:
     return remarks
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """Return JSON in ASCII, in which control characters stand as escapes."""
     return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f")

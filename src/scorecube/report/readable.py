@@ -22,7 +22,7 @@ LEAST_P = 0.0001
 """Below it a p-value is shown as smaller; in csv and json it is exact."""
 
 
-def cell_text(value: Any, form: str = PLAIN, role: str = "", least_p: float = LEAST_P) -> str:
+def cell_text(value: object, form: str = PLAIN, role: str = "", least_p: float = LEAST_P) -> str:
     """Return one value as text without control characters; "-" for a missing number.
 
     least_p: What a p-value of 0 is smaller than.

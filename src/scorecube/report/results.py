@@ -104,7 +104,7 @@ def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
             yield word if isinstance(value, bool) else f"{word} {_words(value)}"
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     """Return the value of an option, of a long list the beginning."""
     if isinstance(value, list | tuple):
         some = ", ".join(map(_words, value[:MOST_VALUES]))

@@ -45,7 +45,7 @@ def exact_p(n_runs: int, concordant: int, discordant: int) -> float:
     return min(1.0, 2 * float(discordant_shares(n_runs)[: fewest + 1].sum()))
 
 
-def label_coefficients(counts: Any) -> FloatArray:
+def label_coefficients(counts: NDArray[Any]) -> FloatArray:
     """Return kappa, kappa with quadratic weights, alpha of ordinal labels.
 
     counts: Integers (..., level of the first, level of the second): documents.

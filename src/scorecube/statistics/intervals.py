@@ -283,7 +283,7 @@ def one_sided_p(found: Estimate, least: Any) -> Any:
     return np.maximum(_beyond(found, least - found.mean), LEAST_P)
 
 
-def _beyond(found: Estimate, distance: Any) -> Any:
+def _beyond(found: Estimate, distance: NDArray[Any]) -> Any:
     """Return the probability that Student's t is larger than distances over the errors, (...)."""
     from scipy.special import stdtr
 

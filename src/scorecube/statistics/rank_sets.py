@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
-def rank_limits(first: Any, second: Any, ahead: Any, n: int) -> tuple[Any, Any]:
+def rank_limits(
+    first: NDArray[Any], second: NDArray[Any], ahead: NDArray[Any], n: int
+) -> tuple[Any, Any]:
     """Return the rank set of each of n systems, 1 the best: int32 (system,), lower and upper limit.
 
     first, second: int (decided pair,): systems.
@@ -41,13 +43,15 @@ def with_equals(values: FloatArray, least: float) -> FloatArray:
     return equal
 
 
-def competition_ranks(values: Any) -> Any:
+def competition_ranks(values: NDArray[Any]) -> Any:
     """Return ranks, int32 (value,): 1 for the largest; equal values share the best."""
     above = len(values) - np.searchsorted(np.sort(values), values, side="right")
     return (1 + above).astype(np.int32)
 
 
-def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
+def groups_in_order(
+    order: NDArray[Any], first: NDArray[Any], second: NDArray[Any]
+) -> tuple[Any, Any]:
     """Return the groups of systems that follow each other and of which no two are separated.
 
     Groups are as large as possible, numbered from the best; systems that share one are not
@@ -71,7 +75,12 @@ def groups_in_order(order: Any, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def normal_step_down(
-    first: Any, second: Any, differences: Any, variances: Any, errors: Any, alpha: float
+    first: NDArray[Any],
+    second: NDArray[Any],
+    differences: NDArray[Any],
+    variances: NDArray[Any],
+    errors: NDArray[Any],
+    alpha: float,
 ) -> Any:
     """Return which differences step-down max-T finds (Romano and Wolf 2005, Algorithm 4.1).
 

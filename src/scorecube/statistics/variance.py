@@ -71,7 +71,7 @@ def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
         return np.asarray(1.0 / (1.0 + 1.0 / (np.asarray(ratio, float) * n_topics)))
 
 
-def topics_for(ratio: Any, target: float) -> FloatArray:
+def topics_for(ratio: NDArray[Any], target: float) -> FloatArray:
     """Return the smallest number of topics with a reliability; infinite for a ratio of 0."""
     exact = Fraction(str(target))
     with np.errstate(divide="ignore"):

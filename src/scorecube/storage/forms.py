@@ -13,12 +13,12 @@ Form = Mapping[str, Callable[[Any], bool]]
 MOST_DIMS: Final = 16
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     """Whether a value is a text."""
     return isinstance(value, str)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
@@ -26,15 +26,15 @@ def _is_digest(value: Any) -> bool:
     return is_text(value) and re.fullmatch("[0-9a-f]{1,64}", value) is not None
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _are_texts(value: Any) -> bool:
+def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(is_text, value))
 
 
-def _are_counts(value: Any) -> bool:
+def _are_counts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_count, value))
 
 

@@ -15,7 +15,7 @@ from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SHARED
 from scorecube.analyses.units import units_of
-from scorecube.collection.arguments import as_cube, cubes_of
+from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
@@ -39,7 +39,7 @@ LOGGER = logging.getLogger("scorecube")
 
 
 def analyse(
-    cube: Any,
+    cube: CubesLike,
     analysis: Analysis | None = None,
     *,
     preset: str | None = None,
@@ -100,7 +100,7 @@ def analyse(
     analysis = check_analysis(analysis)
     executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
 
-    def analysed(one: Any, record: Any = analysis) -> xr.Dataset:
+    def analysed(one: CubeLike, record: Any = analysis) -> xr.Dataset:
         chosen = as_cube(one).compute()
         said = list[str]()
         if of_paper is not None:
@@ -192,7 +192,7 @@ def table(result: Any, name: str | None = None) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _is_of_several(result: Any) -> bool:
+def _is_of_several(result: object) -> bool:
     """Whether a dim ``collection`` joins scores, or results of an analysis of one collection."""
     if not isinstance(result, xr.Dataset) or names.COLLECTION not in result.dims:
         return False
@@ -200,7 +200,7 @@ def _is_of_several(result: Any) -> bool:
     return names.SCORE in result or (name in index.names() and not index.load(name).joins)
 
 
-def samples(cube: Any, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:
+def samples(cube: CubeLike, analysis: Analysis, *, trials: int = 1000, seed: int = 1) -> xr.Dataset:
     """Return what the trials of an analysis draw, so that its result can be checked by hand.
 
     Parameters

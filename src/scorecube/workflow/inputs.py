@@ -42,8 +42,8 @@ SCORING = ("metrics", "gains", "replace")
 
 
 def read_rankings(
-    runs: Any,
-    qrels: Any,
+    runs: object,
+    qrels: object,
     teams: PathLike | Mapping[str, str] | None = None,
     *,
     topic_groups: PathLike | Mapping[str, str] | None = None,

@@ -19,13 +19,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
 from scorecube.analyses.plan import digest_of
 from scorecube.analyses.protocol import Analysis
-from scorecube.collection.arguments import cubes_of
+from scorecube.collection.arguments import CubesLike, cubes_of
 from scorecube.errors import (
     BadName,
     BadPlan,
@@ -122,7 +122,7 @@ class Outcome:
 
 def sweep(
     entries: Iterable[Entry | Analysis],
-    collections: Any,
+    collections: CubesLike | Study | str | os.PathLike[str],
     *,
     client: Client | None = None,
     study: Study | str | os.PathLike[str] | None = None,

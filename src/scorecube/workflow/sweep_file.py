@@ -177,7 +177,7 @@ def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Tabl
         yield values.pop("name"), values
 
 
-def _filled(value: Any, file: Path) -> Any:
+def _filled(value: object, file: Path) -> Any:
     """Return a setting with the path of a file, its folder and its name filled in."""
     if isinstance(value, list):
         return [_filled(one, file) for one in value]

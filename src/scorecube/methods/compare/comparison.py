@@ -15,7 +15,7 @@ from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import Range
-from scorecube.collection.arguments import cubes_of
+from scorecube.collection.arguments import CubesLike, cubes_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.declare import Variable, along
@@ -155,7 +155,7 @@ class Compared:
 
 
 def compare(
-    scores: Any,
+    scores: CubesLike,
     run: str,
     baseline: str,
     *,
@@ -225,7 +225,7 @@ def word_of(row: Row) -> str:
 
 
 def compared(
-    scores: Any, asked: Asked, metrics: Sequence[Any] | None, missing: Missing
+    scores: CubesLike, asked: Asked, metrics: Sequence[Any] | None, missing: Missing
 ) -> Compared:
     """Return the differences that are asked for, in each collection and in the mean over them."""
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.arguments import cubes_of, metric_names
+from scorecube.collection.arguments import CubesLike, cubes_of, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import limited
@@ -74,7 +74,7 @@ class Decision:
 
 
 def gate(
-    scores: Any,
+    scores: CubesLike,
     run: str,
     baseline: str | None = None,
     *,

@@ -12,6 +12,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.variances import Missing, variances
+from scorecube.collection.arguments import CubeLike
 from scorecube.collection.schema import annotate
 from scorecube.declare import Canvas, Variable, along, limits_of
 from scorecube.errors import BadInput, BadPlan
@@ -48,7 +49,10 @@ GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color
 
 
 def design_of_cube(
-    cube: Any, missing: Missing = "refuse", variance_of: VarianceOf | None = None, **settings: Any
+    cube: CubeLike,
+    missing: Missing = "refuse",
+    variance_of: VarianceOf | None = None,
+    **settings: Any,
 ) -> xr.Dataset:
     """Return `topic_set_size` by one of the variances of scores, with jackknife limits."""
     estimated = variances(cube, missing)

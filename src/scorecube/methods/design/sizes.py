@@ -247,6 +247,6 @@ def _notes_of_tool(parameters: dict[str, xr.DataArray]) -> list[str]:
     return [] if pairs <= NAGATA.keys() else [NO_CONSTANTS]
 
 
-def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         raise BadPlan(f"{option(name, value)}: choose one of {', '.join(choices)}", option=name)

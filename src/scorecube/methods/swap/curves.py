@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scorecube.analyses import jackknife
 from scorecube.analyses.table import ScoreTable
@@ -250,6 +251,6 @@ def bin_widths(table: ScoreTable, summary: str) -> FloatArray:
     return np.asarray(10.0 ** np.ceil(np.log10(np.maximum(many, 1))) / 100)
 
 
-def lower_edges(bins: Any, width: Any) -> FloatArray:
+def lower_edges(bins: NDArray[Any], width: NDArray[Any]) -> FloatArray:
     """Return the lower edges of bins, as they are written in decimals; NaN of bin -1."""
     return np.where(bins < 0, np.nan, np.round(bins * width, 2))

@@ -96,7 +96,9 @@ VARIABLES = (
 )
 
 
-def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) -> dict[str, Any]:
+def variance_values(
+    variance: FloatArray, n_topics: NDArray[Any], leaves: Sequence[int]
+) -> dict[str, Any]:
     """Return what follows from variances and numbers of topics, (cell, leave, step, trial)."""
     of_trials = variance.copy()
     of_trials[:, 0, :, 1:] = np.nan  # the whole is one trial
@@ -123,7 +125,7 @@ def variance_values(variance: FloatArray, n_topics: Any, leaves: Sequence[int]) 
     }
 
 
-def run_values(left_out: Any, pools: Pools) -> dict[str, Any]:
+def run_values(left_out: NDArray[Any], pools: Pools) -> dict[str, Any]:
     """Return the runs that remain, and names of the teams left out, bool (leave, team, trial)."""
     n_runs = (~left_out[:, pools.team_of]).sum(axis=1)
     teams = np.array(pools.teams, object)

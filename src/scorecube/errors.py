@@ -162,7 +162,9 @@ class BadInput(ScorecubeError):
         *,
         option: str | None = None,
     ) -> None:
-        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        where = ""
+        if path is not None:
+            where = f"{path}: " if line is None else f"{path}:{line}: "
         short = LONG_WORD.sub(lambda word: f"{word[0][:100]}...{word[0][-20:]}", message)
         super().__init__(where + short, option=option)
         self.path = path

@@ -71,6 +71,7 @@ def options_of(*names: str) -> dict[str, Option]:
 def design(
     context: Context,
     study: Study = None,
+    *,
     method: Annotated[Literal["anova", "t", "ci"], flag("--method", METHOD)] = "anova",
     mode: Annotated[Literal["exact", "sakai"], flag("--mode", MODE)] = "exact",
     variance_of: VarianceOf = None,

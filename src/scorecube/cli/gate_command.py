@@ -50,6 +50,7 @@ def compare(
 
 def gate(
     study: options.StudyPath,
+    *,
     run: Annotated[str, flag("--run", "System to judge: a run, or a system with repetitions.")],
     baseline: Annotated[Text, flag("--baseline", "System that it is compared with.")] = None,
     margin: Annotated[

@@ -104,6 +104,7 @@ def show(
 def figure(
     study: options.StudyPath,
     analysis: Annotated[str, argument("ANALYSIS", "With a result; or scores, design or wcw.")],
+    *,
     out: Annotated[File, flag("--out", ".png, .svg or .pdf; ANALYSIS.png by default.")] = None,
     collection: options.Collections = None,
     metrics: options.Metrics = None,

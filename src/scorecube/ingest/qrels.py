@@ -74,7 +74,9 @@ def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
     _, first = next(field_lines(content), (0, []))
     if not line:
         graded = len(first) == 4 and label_of(first[1]) in GRADES and first[3] in (b"0", b"1")
-        line = NTCIR if len(first) == 3 else NTCIR_GRADES if graded else TREC
+        line = NTCIR_GRADES if graded else TREC
+        if len(first) == 3:
+            line = NTCIR
     columns, numbers = read_columns(content, "qrels", line, path)
     topics, documents, levels = (columns[k].tolist() for k in (0, *FIELDS[line]))
     entries = Entries(topics, documents, levels, (), numbers)

@@ -47,6 +47,7 @@ def collect_table(
     analysis: str,
     name: str | None = None,
     collections: Sequence[str] | None = None,
+    *,
     every: bool = False,
     average: bool = False,
     metrics: Sequence[Any] | None = None,

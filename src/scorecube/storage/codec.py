@@ -62,12 +62,13 @@ def _describe(
 ) -> dict[str, Any]:
     """Return the metadata of an array."""
     text = dtype.kind == "O"
+    fill_values: dict[str, object] = {"O": "", "f": "NaN", "b": False}
     return {
         "shape": list(variable.shape),
         "data_type": "string" if text else dtype.name,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(lengths)}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
-        "fill_value": "" if text else "NaN" if dtype.kind == "f" else dtype.type(0).item(),
+        "fill_value": fill_values.get(dtype.kind, 0),
         "codecs": CODECS[text],
         "attributes": variable.attrs,
         "dimension_names": list(variable.dims),

@@ -177,5 +177,7 @@ def _add(target: Study, source: Collection) -> dict[str, int]:
                 own.write_result(read_result(source.place, stored), stored.version)
                 results += 1
     is_same = before is not None and before.number == after.number and not results
-    kind = "new" if before is None else "unchanged" if is_same else "extended"
+    kind = "unchanged" if is_same else "extended"
+    if before is None:
+        kind = "new"
     return {kind: 1, "results": results}

@@ -115,7 +115,8 @@ def import_(
     from scorecube.ingest.scores import only_cube
     from scorecube.workflow import api, inputs
 
-    layout, replace = values.pop("layout"), values.pop("replace")
+    layout = values.pop("layout")
+    replace = values.pop("replace")
     if layout not in (known := [AUTO, *DECLARED]):
         problem = f"{layout!r} is not one of {', '.join(known)}"
         raise typer.BadParameter(problem, param_hint="--layout")

@@ -94,7 +94,15 @@ def show(
     chosen = split(collection)
     wanted = split(columns)
     frame, caption = collect_table(
-        opened, analysis, table, chosen, all_results, average, split(metrics), form, where_of(where)
+        opened,
+        analysis,
+        table,
+        chosen,
+        every=all_results,
+        average=average,
+        metrics=split(metrics),
+        form=form,
+        where=where_of(where),
     )
     check_columns(frame, wanted)
     frame = select_rows(frame, sort=split(sort), top=top)

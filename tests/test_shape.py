@@ -46,7 +46,7 @@ GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature
 MOST = Sums(lines=32_130, statements=18_600)
 """The whole of `src`, which is to come down to 30,000 and 17,500: declarations that were texts are records
 now, and what stood beside another thing in one statement has its own."""
-MOST_TESTS, MOST_WORDS = 25_900, 25_000
+MOST_TESTS, MOST_WORDS = 25_950, 25_000
 """Lines of all Python files of the tests, which are to come down to 25,000 when methods bring their own;
 words of all Markdown files."""
 

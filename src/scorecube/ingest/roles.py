@@ -60,6 +60,7 @@ NEEDED = (
     " query, item, question), and scores; or topics down and runs across"
 )
 MANY_LETTERS = 60
+NAMELESS = "without a name"
 OF_ONE = "frame.assign(run='NAME')"
 KEYS = ("collection", "seed", "metric")
 """Roles whose columns tell scores of one run and topic apart."""
@@ -270,7 +271,9 @@ def _of_topics(columns: Columns, at: Roles) -> list[Reading]:
 def _by_file(at: Roles, topic: Column, why: str = "") -> Reading:
     """Return the reading of a table of one run, which is called as the file."""
     of_file = {**at, "topic": at.get("topic", (topic.name,)), "run": (FILE,)}
-    return Reading(LONG, f"topics in column {topic.shown}{why}, the file is the run", of_file)
+    return Reading(
+        LONG, f"topics in column {topic.name or NAMELESS}{why}, the file is the run", of_file
+    )
 
 
 def _tells(columns: Columns, at: Roles, column: Column) -> bool:
@@ -301,7 +304,10 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
     of_topics: Roles = {**at, "topic": (first.name,)}
     of_systems: Roles = {**at, "run": (first.name,)}
     if "metric" in at:
-        return [Reading(MEANS, f"a row for each metric of {first.shown}", of_systems), *by_file]
+        return [
+            Reading(MEANS, f"a row for each metric of {first.name or NAMELESS}", of_systems),
+            *by_file,
+        ]
     if all(is_measure(label) or is_aggregate(label) for label in first.labels):
         return [Reading(MEANS, "a row for each measure", of_systems)]
     down = matrix_of(columns, of_topics)
@@ -310,7 +316,7 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
         return _of_topics(columns, of_topics) if are_predicted else by_file
     if telling:
         beside = listed([column.shown for column in telling])
-        why = f"a row for each system of column {first.shown}, beside {beside}"
+        why = f"a row for each system of column {first.name or NAMELESS}, beside {beside}"
         of_runs = [down] if runs_in(down.values) else []
         return [Reading(MEANS, why, of_systems), *by_file, *of_runs]
     if first.word and first.is_whole and all(column.is_whole for column in numbers):

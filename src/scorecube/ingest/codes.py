@@ -42,7 +42,8 @@ def refuse_codes(
         if metric in known or not len(found):
             continue
         others = values[~np.isin(values, found)]
-        low, high = float(others.min()), float(others.max())
+        low = float(others.min())
+        high = float(others.max())
         shown = ",".join(f"{value:g}" for value in found)
         ends = f"{metric}={min(low, *found):g},{max(high, *found):g}"
         raise BadInput(

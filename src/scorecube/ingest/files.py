@@ -29,10 +29,12 @@ WIDE_MARKS = {
 """Marks of text with 4 or 2 bytes for a character, longer ones first."""
 GZIP = b"\x1f\x8b"
 """First bytes of a file."""
-PART, KIND_BYTES = 2**20, 1000
+PART = 2**20
+KIND_BYTES = 1000
 LARGEST = 2**31
 """Bytes of a file, decompressed."""
-UNCHECKED, HIGHEST_RATIO = 2**26, 100
+UNCHECKED = 2**26
+HIGHEST_RATIO = 100
 """Decompressed bytes that any gzip file may have; above, the most for each compressed byte."""
 
 

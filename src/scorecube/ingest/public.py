@@ -19,7 +19,8 @@ from scorecube.ingest.reading import MATRIX
 from scorecube.ingest.scores import cubes_of, only_cube
 from scorecube.ingest.tabular import read_tables
 
-ADDRESS_VARIABLE, CACHE_VARIABLE = "SCORECUBE_DATA_URL", "SCORECUBE_DATA_CACHE"
+ADDRESS_VARIABLE = "SCORECUBE_DATA_URL"
+CACHE_VARIABLE = "SCORECUBE_DATA_CACHE"
 """Environment variables: address of the files, and the folder that keeps them."""
 REGISTRY: Any = files("scorecube").joinpath("data/public.toml")
 
@@ -85,7 +86,8 @@ def fetch(name: str) -> xr.Dataset:
     >>> cube.sizes["run"], cube.attrs["licence"][:12]  # doctest: +SKIP
     (61, 'CC BY-SA 4.0')
     """
-    paths, known = fetch_files(name), public_collections()[name]
+    paths = fetch_files(name)
+    known = public_collections()[name]
     parts = []
     for file, path in zip(known.files, paths, strict=True):
         table = File.read(path).table

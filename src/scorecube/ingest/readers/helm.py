@@ -45,7 +45,8 @@ def read_helm(file: File) -> Iterator[Row]:
         for one in objects_in(instance.get("stats")):
             if at(one, "name.perturbation"):
                 continue
-            topic, trial = (instance.get("instance_id"), instance.get("train_trial_index"))
+            topic = instance.get("instance_id")
+            trial = instance.get("train_trial_index")
             yield Row(number, run, topic, one.get("mean"), at(one, "name.name"), scenario, trial)
     if n_perturbed:
         file.notes.append(f"not read: {n_perturbed} instances with perturbations")

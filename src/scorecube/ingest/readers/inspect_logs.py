@@ -57,8 +57,7 @@ def read_inspect(file: File) -> Iterator[Row]:
             for name, part in (value if isinstance(value, Mapping) else {"": value}).items():
                 metric = f"{scorer}_{name}" if name else str(scorer)
                 worth = WORTH.get(part, part) if isinstance(part, str) else part
-                topic, epoch = (sample.get("id"), sample.get("epoch"))
-                yield Row(number, run, topic, worth, metric, task, epoch)
+                yield Row(number, run, sample.get("id"), worth, metric, task, sample.get("epoch"))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

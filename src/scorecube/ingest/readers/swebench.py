@@ -75,7 +75,8 @@ def _ids(file: File, *names: str) -> Iterator[str]:
         yield from ids
 
 
-LOG, REPORT = "run_instance.log", "report.json"
+LOG = "run_instance.log"
+REPORT = "report.json"
 BESIDE = (LOG, "patch.diff", "eval.sh", "test_output.txt")
 
 

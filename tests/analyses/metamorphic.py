@@ -17,6 +17,7 @@ from scorecube.methods import index
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.api import analyse, evaluate
 from tests.given_samples import drawn_by
+from tests.methods import own
 
 TRIALS, SEED = 40, 11
 MINIMAL: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "override", "join": "outer"}
@@ -59,7 +60,7 @@ class Case:
 
     def result(self) -> xr.Dataset:
         """Return the result, without attributes."""
-        options = OPTIONS.get(self.name, {}) | dict(self.options)
+        options = OPTIONS.get(self.name, own(self.name, "OPTIONS", {})) | dict(self.options)
         with drawn_for(self.turned):
             found = analyse(
                 combined(self.name, self.cubes), index.load(self.name)(**options), trials=TRIALS, seed=SEED, workers=1
@@ -131,7 +132,7 @@ class Relation:
 
     change: Callable[[Case], Case]
     view: View
-    laws: Mapping[str, Law | str]
+    laws: dict[str, Law | str]
 
 
 # Cubes

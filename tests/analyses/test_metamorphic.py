@@ -40,6 +40,7 @@ from tests.analyses.metamorphic import (
     without_copy,
     without_topics,
 )
+from tests.methods import own
 
 PAIR_TESTS = ("bootstrap", "randomisation", "tukey", "maxt", "paired")
 BY_PAIR = {
@@ -178,6 +179,11 @@ RELATIONS: dict[str, Relation] = {
         ),
     ),
 }  # fmt: skip
+
+
+for _name in BUILT_IN:
+    for _relation, _law in own(_name, "LAWS", {}).items():
+        RELATIONS[_relation].laws[_name] = _law
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from scorecube.methods import index
 from scorecube.report.formats import sentence, summaries
 from scorecube.report.readable import intervals_of
 from scorecube.report.results import answers, view_of_result
+from tests.methods import own
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -194,7 +195,7 @@ def test_pages_show_the_answers(results: dict[str, xr.Dataset], page: str, name:
 @pytest.mark.parametrize("name", [name for name in ALL if name != "correlate"])
 def test_figures_draw_the_numbers_of_tables(results: dict[str, xr.Dataset], name: str) -> None:
     result = results[name]
-    table, column = DRAWN.get(name, ("pairs", "p_value"))
+    table, column = own(name, "DRAWN") or DRAWN.get(name, ("pairs", "p_value"))
     frame = sc.table(result, table)
     frame = frame[frame.get("metric", frame.get("metric_a")) == frame.iloc[0].get("metric", "AP")]
     if "test" in frame:

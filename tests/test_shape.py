@@ -40,7 +40,7 @@ class Sums(NamedTuple):
     statements: int
 
 
-NOW = Shape(parallel=2.2, nested=2.4, untyped=5.5, conditionals=0, longest_signature=8)
+NOW = Shape(parallel=1.9, nested=2.3, untyped=5.5, conditionals=0, longest_signature=8)
 """What the source has today, rounded up: lower a figure where a commit has lowered it."""
 GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature=8)
 MOST = Sums(lines=32_130, statements=18_600)

@@ -55,6 +55,12 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
     assert "not read: n_resolved, mean.accuracy, mean.f1, outside of the rows" in said
 
 
+def test_rows_of_several_lists_are_numbered(tmp_path: Path) -> None:
+    segments = {"a.txt": [{"COMET": 0.5}, {"COMET": 0.25}], "b.txt": [{"COMET": 1}, {"COMET": 0}]}
+    found, _ = read(put(tmp_path / "c.json", segments), run_column="key")
+    assert found == {"COMET a.txt 1": 0.5, "COMET a.txt 2": 0.25, "COMET b.txt 1": 1.0, "COMET b.txt 2": 0.0}  # fmt: skip
+
+
 def test_measures_below_metrics_are_no_runs(tmp_path: Path) -> None:
     cases = [
         {"metrics": {"1": {"Dice": 0.5, "HD95": 3.5}}, "prediction_file": f"{k}.nii"}

@@ -265,7 +265,9 @@ def _rows_in(value: object) -> Rows:
         several = part if isinstance(part, list) else [part]
         if not all(isinstance(row, dict) and row for row in several):
             return []
-        rows += [{KEY: key, **row} for row in several]
+        for number, row in enumerate(several, 1):
+            place = {KEY: key} if len(several) == 1 else {KEY: key, "row": number}
+            rows.append(place | row)
     return rows if all(row.keys() == rows[0].keys() for row in rows) else []
 
 

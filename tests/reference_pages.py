@@ -20,11 +20,11 @@ from scorecube.methods import index as all_methods
 from scorecube.methods.index import FURTHER
 
 MODULES = [
-    "analyses", "design", "metrics",
-    "report.views", "storage", "workflow",
+    "declare", "analyses", "methods",
+    "metrics", "storage", "workflow",
 ]  # fmt: skip
 """What is public, below `scorecube`; `tests/test_docstrings.py` reads their docstrings."""
-PAGES = [name for name in MODULES if name not in ("analyses", "workflow")]
+PAGES = [name for name in MODULES if name not in ("analyses", "methods", "workflow")]
 """Modules with a page: what the others offer stands on the pages of `OFFERED`, or is no more than names."""
 EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
 OFFERED = {

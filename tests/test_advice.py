@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.conftest import Cli
 
 SOURCE = Path(sc.__file__).parent
-ROOMS = ("analyses", "collection", "workflow", "ingest", "report", "design")
+ROOMS = ("analyses", "methods", "collection", "workflow", "ingest", "report")
 OF_COMMANDS = {"replace", "name", "by", "columns", "collections", "items", "part", "runs"}
 OF_COMMANDS |= {"sort", "mark", "where"}
 """Arguments that messages of commands and of sweep files name, and no function of Python."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ RETRIES = 2
 GROUP = 8
 """Results that a task combines."""
 PACKAGES = ("scorecube", "numpy", "numba", "scipy")
-ROOMS = ("statistics", "kernels", "metrics", "collection", "analyses")
+ROOMS = ("statistics", "kernels", "metrics", "declare", "collection", "analyses", "methods")
 """Folders of the package whose code computes results."""
 RESUME = "Recorded blocks are kept; rerun the same command to resume"
 
@@ -218,7 +219,8 @@ def own_versions() -> dict[str, str]:
     """Return the versions of this process: of packages, and a digest of the code of results."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
+    found = chain.from_iterable((package / room).rglob("*.py") for room in ROOMS)
+    for path in sorted(found):
         digest.update(f"{path.relative_to(package).as_posix()}\n".encode())
         digest.update(path.read_bytes() + b"\0")
     return {

@@ -28,6 +28,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from inspect import getclosurevars
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 from weakref import WeakSet
@@ -155,7 +156,8 @@ def cache_folder() -> Path | None:
 def source_digest() -> str:
     """Return twelve hexadecimal digits that depend on every file that holds kernels."""
     digest = sha256()
-    for path in sorted(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")):
+    found = chain.from_iterable((PACKAGE / folder).rglob("*.py") for folder in FOLDERS)
+    for path in sorted(found):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:12]

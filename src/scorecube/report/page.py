@@ -143,7 +143,9 @@ def write_page(
             f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
         )
     sections: dict[tuple[str, str], Section] = {}
-    results = [(name, *found) for name in chosen for found in _results(study, name, design or {})]
+    results = []
+    for name in chosen:
+        results += [(name, *found) for found in _results(study, name, design or {})]
     for done, (name, kind, make) in enumerate(results, 1):
         with showing(study, name, kind):
             if (result := make()) is not None:

@@ -124,11 +124,7 @@ def caption(
     view: View, table: Table, results: Sequence[xr.Dataset], frame: pd.DataFrame, form: str
 ) -> str:
     """Return the caption of a table in one sentence: what was computed of what."""
-    facts = [
-        {f"n_{dim}s": of.sizes[dim] for dim in (names.RUN, names.TOPIC) if dim in of.dims}
-        | of.attrs
-        for of in results
-    ]
+    facts = [_sizes(of) | of.attrs for of in results]
     collections = filter(None, (where(of)[COLLECTION] for of in results))
     place = ", ".join(collections) if len(facts) <= 3 else counted(len(facts), "collection")
     roles = trait(frame, "role")
@@ -140,6 +136,12 @@ def caption(
     about = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}"
     legend = "" if table.legend is None else table.legend(facts[0])
     return marked(f"{'; '.join(filter(None, [about, legend]))}.", form)
+
+
+def _sizes(result: xr.Dataset) -> dict[str, int]:
+    """Return the numbers of runs and topics, of scores, as results have them in attributes."""
+    dims = [dim for dim in (names.RUN, names.TOPIC) if dim in result.dims]
+    return {f"n_{dim}s": result.sizes[dim] for dim in dims}
 
 
 @cache

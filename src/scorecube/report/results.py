@@ -75,11 +75,10 @@ def told_options(attrs: Mapping[Any, Any]) -> dict[str, str]:
 def conditions(*results: Mapping[Any, Any]) -> str:
     """Return under which conditions results were made: sizes, options, trials and seed."""
     attrs = results[0]
-    words = [
-        counted(int(attrs[key]), names.word(attrs, noun))
-        for key, noun in zip(SIZES, ("run", "topic"), strict=True)
-        if key in attrs and len({of.get(key) for of in results}) == 1
-    ]
+    words = []
+    for key, noun in zip(SIZES, ("run", "topic"), strict=True):
+        if key in attrs and all(of.get(key) == attrs[key] for of in results):
+            words.append(counted(int(attrs[key]), names.word(attrs, noun)))
     words += _options(attrs)
     trials = int(attrs.get("trials") or 0)
     if trials > 1:

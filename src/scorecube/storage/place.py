@@ -235,8 +235,9 @@ class Place:
         target = Path(self.name, path)
         found = [target]
         if target.is_dir() and not target.is_symlink():
-            walked = os.walk(target, onerror=_refuse_hidden)
-            found = [Path(at, name) for at, folders, names in walked for name in folders + names]
+            found = []
+            for at, folders, names in os.walk(target, onerror=_refuse_hidden):
+                found += [Path(at, name) for name in folders + names]
         held: dict[str, Hashable] = {}
         for file in found:
             with suppress(*ABSENT):

@@ -100,7 +100,7 @@ def make_plan(
     return Plan(analysis, cube, table, trials, seed, cube_digest(cube), warnings)
 
 
-def check_analysis(analysis: Any) -> Analysis:
+def check_analysis(analysis: object) -> Analysis:
     """Return an analysis; refuse what is none with its options (BadPlan), such as its class."""
     if isinstance(analysis, Analysis):
         return analysis

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.pairs import check_pairs
@@ -131,7 +132,12 @@ class TwoSamples(Analysis):
                 yield (i, j), size, trials, counts
 
     def sums(
-        self, table: ScoreTable, cell: int, counts: FloatArray, size: int, runs: Any = slice(None)
+        self,
+        table: ScoreTable,
+        cell: int,
+        counts: FloatArray,
+        size: int,
+        runs: slice | NDArray[Any] = slice(None),
     ) -> FloatArray:
         """Return sums over samples, (run, half, trial), in grid units: summary times size.
 

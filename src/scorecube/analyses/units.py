@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -89,7 +89,7 @@ def units_of(
     return of_topic, tuple(strata)
 
 
-def _random_places(key: Any, n: int) -> IntArray:
+def _random_places(key: NDArray[np.uint64], n: int) -> IntArray:
     """Return the places of n units in a random order, int64 (unit,)."""
     return np.argsort(np.argsort(np.random.Philox(key=key).random_raw(n), kind="stable"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Optional
 
 import typer
+import xarray as xr
 
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
@@ -131,7 +132,7 @@ def _cubes(study: str, collections: Text) -> Any:
     return {name: opened[name].cube_among(len(chosen)) for name in chosen}
 
 
-def _show(compared: Any, form: str) -> None:
+def _show(compared: xr.Dataset, form: str) -> None:
     """Print a comparison, or a gate."""
     from scorecube.methods.compare import view as comparison
     from scorecube.report.contents import as_json

@@ -5,6 +5,10 @@ Messages and progress go to stderr: as bars on a terminal, as plain lines in a f
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 import os
 import shlex
 import shutil
@@ -16,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import typer
 
 from scorecube.declare.options import split_list
@@ -74,7 +79,7 @@ def discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def echo_table(frame: Any, form: str, **how: Any) -> None:
+def echo_table(frame: pd.DataFrame, form: str, **how: Any) -> None:
     """Print a data frame in one of the formats of `scorecube.report.formats`."""
     from scorecube.report.formats import render
 
@@ -105,7 +110,7 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
         echo(("   " if one_line else "\n").join(commands))
 
 
-def write_figure(figure: Any, path: Path) -> None:
+def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure into a file, and say so."""
     from scorecube.report.drawing import save_figure
 

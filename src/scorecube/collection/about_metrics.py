@@ -114,7 +114,7 @@ def stored_ranges(cube: xr.Dataset) -> FloatArray:
     return ends
 
 
-def ranges_of(scores: Any) -> dict[str, Range]:
+def ranges_of(scores: xr.DataArray) -> dict[str, Range]:
     """Return the ranges that xarray's scores know, by metric; none of other scores."""
     known = (names.METRIC, names.SCORE_LOW, names.SCORE_HIGH)
     if not {*known} <= {*getattr(scores, "coords", ())}:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
@@ -159,7 +160,7 @@ def with_levels(
     return JudgedRun(name, path, levels, lengths, numbers, own, unjudged)
 
 
-def _ranked(keys: Any, ids: Sequence[bytes], rule: Order) -> IntArray:
+def _ranked(keys: NDArray[Any], ids: Sequence[bytes], rule: Order) -> IntArray:
     """Return the places of the documents of a topic in rank order, largest keys first."""
     places = np.arange(len(ids))
     if rule is Order.FILE:
@@ -179,7 +180,9 @@ def _refuse_repeated(run: RunLines, lines: IntArray, ids: Sequence[bytes]) -> No
     raise BadInput(problem, run.path, int(run.numbers[line]))
 
 
-def _keep_first_of_class(levels: Any, numbers: Any, classes: Any) -> None:
+def _keep_first_of_class(
+    levels: NDArray[Any], numbers: NDArray[Any], classes: NDArray[Any]
+) -> None:
     """Set levels to 0, in place, where a relevant document of the class has an earlier rank."""
     for row, documents, class_of in zip(levels, numbers, classes, strict=True):
         relevant = np.flatnonzero(row > 0)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
@@ -31,7 +32,7 @@ def select(
     runs: Sequence[str] | None = None,
     topics: Sequence[str] | None = None,
     top_runs: int | None = None,
-    by: Any = None,
+    by: object = None,
     missing: Literal["refuse", "drop"] = "refuse",
     bags: int | Literal["none"] = names.N_BAGS,
 ) -> xr.Dataset:
@@ -115,7 +116,7 @@ def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dat
     return cube.isel(places)
 
 
-def _keep_top_runs(cube: xr.Dataset, count: int, by: Any) -> xr.Dataset:
+def _keep_top_runs(cube: xr.Dataset, count: int, by: object) -> xr.Dataset:
     if not isinstance(count, int | np.integer) or count < 1:
         problem = f"expected a whole number of at least 1; found {count!r:.60}"
         raise BadPlan(f"{option('top_runs')}: {problem}", option="top_runs")
@@ -154,7 +155,9 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     return np.ascontiguousarray(cube.variables[names.SCORE].values[distinct], np.float64), cell_of
 
 
-def distinct_cells(uses: Any, n_gains: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def distinct_cells(
+    uses: NDArray[np.bool_], n_gains: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return which cells have scores of their own, and the cell with the scores of each.
 
     A metric that uses no gains has one cell.
@@ -231,7 +234,7 @@ def standardise(
     return schema.annotate(result, schema.CUBE)
 
 
-def which_lack_most(missing: Any, runs: Sequence[str]) -> str:
+def which_lack_most(missing: NDArray[np.bool_], runs: Sequence[str]) -> str:
     """Return the runs that lack most scores, with numbers of topics; missing: bool (run, topic)."""
     lacking = missing.sum(axis=1)
     most = [int(run) for run in np.argsort(-lacking, kind="stable") if lacking[run]][:NAMED]

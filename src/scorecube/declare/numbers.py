@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 NONE = "-"
 """Stands for a number that is missing."""
@@ -19,7 +20,7 @@ class Marked(str):
     __slots__ = ()
 
 
-def decimals_of(half_widths: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+def decimals_of(half_widths: ArrayLike) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return with how many decimals numbers are written, given half-widths of their limits.
 
     The rule of the Particle Data Group (2024, section 5.3) for standard errors: two digits of the

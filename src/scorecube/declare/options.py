@@ -168,13 +168,13 @@ class Record:
         return super().__new__(cls)
 
 
-def option_field(default: Any, help: str, **settings: Any) -> Any:  # noqa: A002
+def option_field(default: object, help: str, **settings: Any) -> Any:  # noqa: A002
     """Declare a field of a record as an option; settings are other parameters of `Option`."""
     return field(default=default, metadata={"option": Option(help, **settings)})
 
 
 @cache
-def options_of(kind: Any) -> Mapping[str, Option]:
+def options_of(kind: type) -> Mapping[str, Option]:
     """Return the options of a record, by the names of its fields."""
     hints = get_type_hints(kind)
     options = {}

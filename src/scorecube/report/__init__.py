@@ -82,7 +82,7 @@ def report(
     return path
 
 
-def _study_of(given: Any, folder: str) -> Study:
+def _study_of(given: object, folder: str) -> Study:
     """Return a study, in a folder, of a cube and perhaps its results."""
     from scorecube.collection.arguments import as_cube
     from scorecube.errors import BadInput

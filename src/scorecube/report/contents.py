@@ -9,7 +9,7 @@ from typing import Any
 from scorecube import names
 from scorecube.errors import counted, visible
 from scorecube.methods import index
-from scorecube.storage import Collection, find_unclaimed
+from scorecube.storage import Collection, Study, find_unclaimed
 
 CUBE = (
     *("runs", "teams", "systems", "fewest_runs", "most_runs", "topics", "metrics", "gains"),
@@ -18,7 +18,7 @@ CUBE = (
 """Facts of a cube that are listed."""
 
 
-def overview(study: Any) -> dict[str, Any]:
+def overview(study: Study) -> dict[str, Any]:
     """Return sizes, labels, results and doubts about them of all collections, as JSON values."""
     opened = study.collections()
     rows = list(study.place.map(_facts_of, opened))

@@ -171,7 +171,7 @@ class ShownFigure(Figure):
         return drawn_bytes(self, "png", dpi=110)
 
 
-def drawn(function: Any, *arguments: Any, axes: Any = None, **how: Any) -> Figure:
+def drawn(function: Any, *arguments: Any, axes: Axes | None = None, **how: Any) -> Figure:
     """Return the figure that a function draws, whose first argument is a `Canvas`."""
     canvas = Canvas(axes, **how)
     with rc_context(STYLE):
@@ -227,7 +227,7 @@ def with_figure_labels(results: Sequence[xr.Dataset]) -> list[xr.Dataset]:
 
 def figure(
     result: xr.Dataset,
-    axes: Any = None,
+    axes: Axes | None = None,
     metrics: Sequence[Any] | None = None,
     top: int | None = None,
 ) -> Figure:
@@ -254,7 +254,7 @@ def check_figure(view: View) -> None:
         raise BadName(f"{view.name} has no figure; its tables: {', '.join(view.tables)}")
 
 
-def draw(view: View, result: xr.Dataset, axes: Any = None, **how: Any) -> Figure:
+def draw(view: View, result: xr.Dataset, axes: Axes | None = None, **how: Any) -> Figure:
     """Return the figure of a result at its first gain setting; see `Canvas`."""
     first = result.isel({names.GAIN: [0]}) if names.GAIN in result.dims else result
     (shown,) = with_figure_labels([first])

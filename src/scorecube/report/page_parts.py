@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import Markup, escape
@@ -19,6 +19,9 @@ from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.readable import TO, Cells, layout_of, readable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_RUNS = 300
 MOST_SHOWN = 300
@@ -119,7 +122,7 @@ def page_cells(frame: pd.DataFrame) -> Cells:
     return readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
 
 
-def picture(figure: Any, description: str) -> Markup:
+def picture(figure: Figure, description: str) -> Markup:
     """Return a figure as inline SVG without a background, described for screen readers."""
     for background in (figure.patch, *(axes.patch for axes in figure.axes)):
         background.set(facecolor="none", edgecolor="none")

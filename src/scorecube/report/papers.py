@@ -109,7 +109,13 @@ def markdown(
 
 
 def _text(
-    form: str, result: Any, name: Any, columns: Any, top: Any, metrics: Any, digits: Any
+    form: str,
+    result: xr.Dataset,
+    name: str | None,
+    columns: Sequence[str] | None,
+    top: int | None,
+    metrics: Sequence[object] | None,
+    digits: int | None,
 ) -> str:
     view = view_of_result(result)
     result = as_cube(result)

@@ -215,7 +215,7 @@ def _clipped(found: Estimate, ends: Range, confidence: float) -> tuple[Any, Any]
     return np.maximum(found.mean - margin, ends[0]), np.minimum(found.mean + margin, ends[1])
 
 
-def _logit_limits(found: Estimate, ends: Range, critical: Any) -> tuple[Any, Any]:
+def _logit_limits(found: Estimate, ends: Range, critical: NDArray[Any] | float) -> tuple[Any, Any]:
     """Return limits that are symmetric on the logit scale of a range."""
     low = ends[0]
     width = ends[1] - ends[0]
@@ -278,7 +278,7 @@ def two_sided_p(found: Estimate) -> Any:
     return np.maximum(2 * _beyond(found, np.abs(found.mean)), LEAST_P)
 
 
-def one_sided_p(found: Estimate, least: Any) -> Any:
+def one_sided_p(found: Estimate, least: NDArray[Any] | float) -> Any:
     """Return p-values of means of at least `least`, (...), against smaller ones; never 0."""
     return np.maximum(_beyond(found, least - found.mean), LEAST_P)
 

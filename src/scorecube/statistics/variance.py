@@ -65,7 +65,7 @@ def ratios(variances: FloatArray) -> FloatArray:
         return np.stack([systems / rest, systems / (topics + rest)])
 
 
-def coefficient(ratio: Any, n_topics: Any) -> FloatArray:
+def coefficient(ratio: NDArray[Any], n_topics: NDArray[Any] | float) -> FloatArray:
     """Return the reliability of means over a number of topics; 1 for an infinite ratio."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (1.0 + 1.0 / (np.asarray(ratio, float) * n_topics)))

@@ -85,7 +85,7 @@ ARRAY: Final[Form] = {
 }
 
 
-def check(record: Any, needed: Form, others: Form | None = None) -> None:
+def check(record: object, needed: Form, others: Form | None = None) -> None:
     """Refuse values of another form (ValueError); those without a test are not looked at.
 
     needed, others: Tests of what must be there, and of what may be.

@@ -34,6 +34,7 @@ from scorecube.workflow.tasks import ADAPTED, PRESET, plan_in_study
 
 if TYPE_CHECKING:
     from distributed import Client
+    from matplotlib.axes import Axes
 
 LOGGER = logging.getLogger("scorecube")
 
@@ -100,7 +101,7 @@ def analyse(
     analysis = check_analysis(analysis)
     executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
 
-    def analysed(one: CubeLike, record: Any = analysis) -> xr.Dataset:
+    def analysed(one: CubeLike, record: Analysis = analysis) -> xr.Dataset:
         chosen = as_cube(one).compute()
         said = list[str]()
         if of_paper is not None:
@@ -127,7 +128,7 @@ def analyse(
 
 
 def _as_in_paper(
-    analysis: Any, preset: str, trials: int | None
+    analysis: Analysis | None, preset: str, trials: int | None
 ) -> tuple[Preset, Analysis, int | None]:
     """Return the settings of a paper, its analysis, and its trials unless they are given."""
     paper, _, name = preset.partition(" ")
@@ -150,7 +151,7 @@ def _joined(results: dict[str, xr.Dataset]) -> Any:
     return xr.concat(parts, collection, coords="minimal", combine_attrs="drop_conflicts")
 
 
-def table(result: Any, name: str | None = None) -> pd.DataFrame:
+def table(result: xr.Dataset | xr.DataArray | xr.DataTree, name: str | None = None) -> pd.DataFrame:
     """Return a table of a result, or of results of several collections.
 
     Parameters
@@ -242,7 +243,7 @@ def figure(
     *,
     metrics: Sequence[Any] | None = None,
     size: tuple[float, float] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Return the figure of a result at its first gain setting, drawn as in the papers.
 

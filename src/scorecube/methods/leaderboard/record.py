@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from scorecube import names
 from scorecube.analyses.pairs import binary_notes, check_pairs, pairs_of
@@ -20,6 +22,7 @@ from scorecube.analyses.step_down import (
     maxima_block,
 )
 from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.units import FloatArray
 from scorecube.collection.schema import label_array
 from scorecube.declare import Variable, View, along, limits_of, option_field
 from scorecube.errors import BadPlan
@@ -178,7 +181,12 @@ class Leaderboard(Analysis):
 
 
 def rank_sets(
-    estimates: Any, covariance: Any, *, alpha: float = 0.05, trials: int = 10_000, seed: int = 1
+    estimates: pd.Series[float] | Sequence[float] | FloatArray,
+    covariance: ArrayLike,
+    *,
+    alpha: float = 0.05,
+    trials: int = 10_000,
+    seed: int = 1,
 ) -> xr.Dataset:
     """Return the rank sets of systems with normal estimates, such as those of a leaderboard.
 
@@ -235,7 +243,7 @@ def rank_sets(
     low, high = rank_limits(first[decided], second[decided], differences[decided], n)
     ranks = {"rank": competition_ranks(values), "rank_low": low, "rank_high": high}
     about = {variable.name: variable.attrs() for variable in VARIABLES}
-    labels = estimates.index if hasattr(estimates, "iloc") else range(1, n + 1)
+    labels = list(estimates.index if isinstance(estimates, pd.Series) else range(1, n + 1))
     coords = {names.RUN: label_array(map(str, labels))}
     sets = {name: (names.RUN, array, about[name]) for name, array in ranks.items()}
     sets |= {"estimate": (names.RUN, values, {})}

@@ -100,7 +100,7 @@ class Bootstrap(SingleTest):
     def draws(self, table: ScoreTable) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
 
-    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         drawn, sums, room = drawn_in
         z = units[pairs[0]] - units[pairs[1]]
         n = float(len(drawn))

@@ -53,7 +53,7 @@ class Randomisation(SingleTest):
         key = table.key(names.Purpose.TOPIC_SIGNS)
         return sign_columns(key, table.sizes.size, 0, table.trials).astype(float)
 
-    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         (drawn, sums, room), (first, second) = drawn_in, pairs
         apart, other = room[:2, : len(first)]
         # A difference of sums of at most n units is a tie.

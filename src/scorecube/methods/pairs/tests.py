@@ -221,7 +221,7 @@ class SingleTest(ResampledTest):
         """Return how often units are drawn in each trial, or their signs, (unit, trial)."""
 
     @abstractmethod
-    def tail(self, units: Any, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
         """Return in how many trials each pair reaches its statistic; raise `needed`, (alpha,)."""
 
 

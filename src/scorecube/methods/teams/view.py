@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -26,6 +26,9 @@ from scorecube.declare import (
     with_limits,
 )
 from scorecube.errors import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEGEND_COLUMNS = 6
 VARIANCE = Table(
@@ -128,7 +131,7 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     canvas.legend_outside(axes["variance"], "lower center", LEGEND_COLUMNS)
 
 
-def _variances(canvas: Canvas, axes: Any, at: xr.Dataset, title: str) -> None:
+def _variances(canvas: Canvas, axes: Axes, at: xr.Dataset, title: str) -> None:
     """Draw mean variance over trials with its limits, and the variance of all runs as a line."""
     left_out = at[names.LEAVE].values.astype(np.float64)
     count = at.sizes[names.METRIC]

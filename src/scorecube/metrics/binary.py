@@ -17,6 +17,7 @@ def n_found(ranks: Ints, levels: Ints, deepest: int) -> int:
 
 @metric(
     "AP",
+    user="many relevant",
     range=UNIT,
     also_called=called("trec_eval map", "ir_measures AP", "ranx map", "NTCIREVAL AP@k"),
     source="Sakai 2007, eq 1; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
@@ -37,6 +38,7 @@ def average_precision(
 
 @metric(
     "P",
+    user="many relevant",
     range=UNIT,
     also_called=(
         *called("trec_eval P_k", "ir_measures P@k", "ranx precision@k", "BEIR P@k"),
@@ -54,6 +56,7 @@ def precision(
 
 @metric(
     "Rprec",
+    user="many relevant",
     range=UNIT,
     also_called=called("trec_eval Rprec", "ir_measures Rprec", "ranx r-precision"),
     source="Sakai 2005, section 4.1 (R-Prec); trec_eval Rprec",
@@ -69,6 +72,7 @@ def r_precision(
 
 @metric(
     "RR",
+    user="any one relevant",
     range=UNIT,
     also_called=(
         *called("trec_eval recip_rank", "ir_measures RR RR@k", "ranx mrr mrr@k"),
@@ -87,6 +91,7 @@ def reciprocal_rank(
 
 @metric(
     "Recall",
+    user="many relevant",
     range=UNIT,
     also_called=(
         *called("trec_eval recall_k", "ir_measures SetR R@k", "ranx recall@k"),
@@ -103,6 +108,7 @@ def recall(
 
 @metric(
     "Hit",
+    user="any one relevant",
     range=UNIT,
     also_called=(
         *called("trec_eval success_k", "ir_measures Success@k", "ranx hit_rate@k"),

@@ -60,6 +60,7 @@ def preferred(levels: Ints, n: int) -> int:
 
 @metric(
     "Q",
+    user="many relevant",
     range=UNIT,
     also_called=called("NTCIREVAL Q-measure Q@k"),
     source="Sakai 2007, eq 1-2; at a cut-off l the normaliser is min(l, R), as in NTCIREVAL",
@@ -87,7 +88,12 @@ def gain_and_count(ranks: Ints, levels: Ints, gains: Vec, rank: int) -> Any:
 
 
 @metric(
-    "Rmeasure", range=UNIT, source="Sakai 2004 (R-measure): BR(R)", cutoff="none", uses_gains=True
+    "Rmeasure",
+    user="many relevant",
+    range=UNIT,
+    source="Sakai 2004 (R-measure): BR(R)",
+    cutoff="none",
+    uses_gains=True,
 )
 def r_measure(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
@@ -100,6 +106,7 @@ def r_measure(
 
 @metric(
     "AWP",
+    user="many relevant",
     range=UNIT,
     source="Sakai 2004 (average weighted precision, Kando et al. 2001)",
     uses_gains=True,
@@ -118,7 +125,14 @@ def average_weighted_precision(
     out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
 
 
-@metric("RWP", range=UNIT, source="Sakai 2004 (R-WP): WP(R)", cutoff="none", uses_gains=True)
+@metric(
+    "RWP",
+    user="many relevant",
+    range=UNIT,
+    source="Sakai 2004 (R-WP): WP(R)",
+    cutoff="none",
+    uses_gains=True,
+)
 def r_weighted_precision(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
@@ -131,6 +145,7 @@ def r_weighted_precision(
 
 @metric(
     "O",
+    user="any one relevant",
     range=UNIT,
     also_called=called("NTCIREVAL O-measure"),
     source="Sakai 2007, eq 3",
@@ -146,7 +161,9 @@ def o_measure(
     out[0] = ratio
 
 
-@metric("P-measure", range=UNIT, source="Sakai 2007, eq 6", uses_gains=True)
+@metric(
+    "P-measure", user="one highly relevant", range=UNIT, source="Sakai 2007, eq 6", uses_gains=True
+)
 def p_measure(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
@@ -158,6 +175,7 @@ def p_measure(
 
 @metric(
     "P+",
+    user="one highly relevant",
     range=UNIT,
     also_called=called("NTCIREVAL P-plus"),
     source="Sakai 2007, eq 7",

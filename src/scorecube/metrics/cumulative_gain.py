@@ -76,6 +76,7 @@ def mean_normalised_gain(
 
 @metric(
     "nCG",
+    user="many relevant",
     range=UNIT,
     source="Jarvelin and Kekalainen 2002; Sakai 2005, section 4.1",
     cutoff="required",
@@ -91,6 +92,7 @@ def ncg(
 
 @metric(
     "AnCG",
+    user="many relevant",
     range=UNIT,
     source="Jarvelin and Kekalainen 2002: mean of nCG over ranks 1 to k",
     cutoff="required",
@@ -122,6 +124,7 @@ def normalised_gain_at(
 
 @metric(
     "AnDCG",
+    user="many relevant",
     range=UNIT,
     source="Jarvelin and Kekalainen 2002: mean of nDCG over ranks 1 to k",
     cutoff="required",
@@ -137,6 +140,7 @@ def andcg(
 
 @metric(
     "nDCG",
+    user="many relevant",
     range=UNIT,
     also_called=(
         *called("trec_eval ndcg ndcg_cut_k", "ir_measures nDCG nDCG@k"),

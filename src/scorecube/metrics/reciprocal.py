@@ -26,7 +26,13 @@ def weighted_range(metric: Metric) -> Range:
     return 0.0, smallest / (smallest - 1.0)
 
 
-@metric("WRR", range=weighted_range, source="Sakai 2007, eq 4 (Eguchi et al. 2003)", beta=BETA)
+@metric(
+    "WRR",
+    user="any one relevant",
+    range=weighted_range,
+    source="Sakai 2007, eq 4 (Eguchi et al. 2003)",
+    beta=BETA,
+)
 def weighted_reciprocal_rank(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
@@ -41,6 +47,7 @@ def weighted_reciprocal_rank(
 
 @metric(
     "NWRR",
+    user="any one relevant",
     range=UNIT,
     source="Sakai 2007, eq 5; M is the highest level among the topic's judged documents",
     beta=BETA,

@@ -37,6 +37,7 @@ Range = tuple[float, float]
 UNIT: Range = (0.0, 1.0)
 """Range of most metrics."""
 Value = float | str | tuple[float, ...]
+User = Literal["", "many relevant", "one highly relevant", "any one relevant"]
 Cutoff = Literal["none", "optional", "required"]
 EVERY_METRIC = ("rel", "judged_only")
 """Parameters that all metrics have."""
@@ -137,6 +138,7 @@ class Definition:
     non_relevant: bool = False
     range: Range | Callable[["Metric"], Range] | None = None
     also_called: Sequence[OtherName] = ()
+    user: User = ""
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -187,6 +189,7 @@ def metric(
     non_relevant: bool = False,
     range: Range | Callable[["Metric"], Range] | None = None,  # noqa: A002  (as documented)
     also_called: Sequence[OtherName] = (),
+    user: User = "",
     **parameters: Parameter,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of one ranking as the metric `name`.
@@ -215,6 +218,8 @@ def metric(
         limits. All metrics of this package declare theirs.
     also_called
         Names in other tools of the same number, see `called`.
+    user
+        What the user of the metric looks for (Sakai 2007, Figure 1); empty if it is not said.
     parameters
         By name, in the order in which the function takes them.
 
@@ -230,8 +235,20 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        flags = uses_gains, parameters, over_ideal, non_relevant, range, also_called
-        register(Definition(name, function, source, cutoff, *flags))
+        definition = Definition(
+            name,
+            function,
+            source,
+            cutoff,
+            uses_gains,
+            parameters,
+            over_ideal=over_ideal,
+            non_relevant=non_relevant,
+            range=range,
+            also_called=also_called,
+            user=user,
+        )
+        register(definition)
         return function
 
     return declare
@@ -385,13 +402,3 @@ def _print_value(value: Value) -> str:
     numbers = value if isinstance(value, tuple) else (value,)
     # repr prints all digits, so that the name parses back to the same metric.
     return ":".join(repr(number).removesuffix(".0") for number in numbers)
-
-
-USERS: Mapping[str, str] = {
-    **dict.fromkeys(("AP", "Q", "nCG", "nDCG", "AnCG", "AnDCG", "AWP"), "many relevant"),
-    **dict.fromkeys(("Rprec", "Rmeasure", "RWP", "P", "Recall"), "many relevant"),
-    **dict.fromkeys(("P-measure", "P+"), "one highly relevant"),
-    **dict.fromkeys(("RR", "O", "WRR", "NWRR", "Hit"), "any one relevant"),
-}
-"""What the user of a metric looks for (Sakai 2007, Figure 1), of the metrics named there and their
-variants."""

@@ -25,7 +25,6 @@ from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS
-from scorecube.metrics.registry import USERS
 from scorecube.report.results import table as table_of
 from scorecube.storage import open_study
 from scorecube.workflow.inputs import import_scores, read_rankings
@@ -310,7 +309,7 @@ def list_metrics() -> pd.DataFrame:
             "cutoff": one.cutoff,
             "uses_gains": one.uses_gains,
             "parameters": ", ".join(["rel", "judged_only", *one.parameters]),
-            "user": USERS.get(one.name, ""),
+            "user": one.user,
             "source": one.source,
         }
         for one in DEFINITIONS.values()

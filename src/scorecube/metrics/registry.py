@@ -21,7 +21,7 @@ settings, runs and topics. Its arguments, in this order:
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -235,20 +235,10 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        definition = Definition(
-            name,
-            function,
-            source,
-            cutoff,
-            uses_gains,
-            parameters,
-            over_ideal=over_ideal,
-            non_relevant=non_relevant,
-            range=range,
-            also_called=also_called,
-            user=user,
-        )
-        register(definition)
+        definition = Definition(name, function, source, cutoff, uses_gains, parameters)
+        flags = {"over_ideal": over_ideal, "non_relevant": non_relevant}
+        about = {"range": range, "also_called": also_called, "user": user}
+        register(replace(definition, **flags, **about))
         return function
 
     return declare

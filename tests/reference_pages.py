@@ -34,11 +34,12 @@ OFFERED = {
     ),
     "Choose and combine scores": (*("select", "standardise"), "variances"),
     "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
-    "Analyses: which systems lead, and which differ": (
-        *("Leaderboard", "Board", "MaxT", "Paired", "Bootstrap", "Randomisation", "Tukey"),
-    ),
-    "Analyses: metrics and required differences": (*("Swap", "Stability", "Correlation"),),
-    "Analyses: topics, judges, teams": ("Reliability", "Judges", "Teams"),
+    **{
+        f"Analyses: {panel}": [
+            each.class_name for each in all_methods.entries() if each.panel == panel
+        ]
+        for panel in dict.fromkeys(each.panel for each in all_methods.entries())
+    },
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("samples", "table", "figure", "report", "latex", "markdown"),
     "Studies": ("open_study", "ScorecubeError"),

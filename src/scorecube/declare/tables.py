@@ -26,11 +26,18 @@ def interval(name: str) -> tuple[str, str, str]:
 class Column:
     """A column of a table that is not simply a dim, a variable or an attribute of its name.
 
-    name: Of the column.
-    of: The dim, variable or attribute that it shows; that of its name by default.
-    at: Label of the dim that the quantity has and the table has not.
-    each: Such a dim, for a column at each of its labels, called ``name_label``.
-    optional: Whether a result may lack it; the table then has no such column.
+    Parameters
+    ----------
+    name
+        Of the column.
+    of
+        The dim, variable or attribute that it shows; that of its name by default.
+    at
+        Label of the dim that the quantity has and the table has not.
+    each
+        Such a dim, for a column at each of its labels, called ``name_label``.
+    optional
+        Whether a result may lack it; the table then has no such column.
     """
 
     name: str
@@ -84,23 +91,39 @@ def shown(heading: str, *columns: str) -> Shown:
 class Table:
     """A table with one row for each position along some dims of a result.
 
-    dims: In the order of the rows, the last fastest.
-    columns: Behind the collection, unless it is named among them: names of dims, variables and
+    Parameters
+    ----------
+    dims
+        In the order of the rows, the last fastest.
+    columns
+        Behind the collection, unless it is named among them: names of dims, variables and
         attributes, or a `Column`.
-    sort: Columns by which rows are sorted, missing values last; `Down` for the largest first.
-    within: Number of the first dims whose order stays.
-    only: Quantity of the rows that are shown: a flag, or a number that is known; none are shown of
-        a result without it.
-    whole: Columns of whole numbers some of which may be missing.
-    source: What it is made from.
-    part: Makes of the source the dataset that the table is about.
-    variables: Quantities beside those that the analysis declares.
-    make: Makes the frame instead, where rows are not positions along dims.
-    brief: Columns that a terminal shows; a name stands for itself.
-    limits_at: By lower limits, a column and the value of it in rows whose limits are printed beside
-        the estimate; csv and json have them in all rows.
-    at: Rows that a terminal shows: largest value of a column if infinite, else this value.
-    legend: Says in captions what the table means, given the attributes of a result.
+    sort
+        Columns by which rows are sorted, missing values last; `Down` for the largest first.
+    within
+        Number of the first dims whose order stays.
+    only
+        Quantity of the rows that are shown: a flag, or a number that is known; none are shown of a
+        result without it.
+    whole
+        Columns of whole numbers some of which may be missing.
+    source
+        What it is made from.
+    part
+        Makes of the source the dataset that the table is about.
+    variables
+        Quantities beside those that the method declares.
+    make
+        Makes the frame instead, where rows are not positions along dims.
+    brief
+        Columns that a terminal shows; a name stands for itself.
+    limits_at
+        By lower limits, a column and the value of it in rows whose limits are printed beside the
+        estimate; csv and json have them in all rows.
+    at
+        Rows that a terminal shows: largest value of a column if infinite, else this value.
+    legend
+        Says in captions what the table means, given the attributes of a result.
     """
 
     dims: Sequence[str]

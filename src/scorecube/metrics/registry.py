@@ -235,10 +235,9 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        definition = Definition(name, function, source, cutoff, uses_gains, parameters)
-        flags = {"over_ideal": over_ideal, "non_relevant": non_relevant}
-        about = {"range": range, "also_called": also_called, "user": user}
-        register(replace(definition, **flags, **about))
+        plain = Definition(name, function, source, cutoff, uses_gains, parameters)
+        plain = replace(plain, over_ideal=over_ideal, non_relevant=non_relevant)
+        register(replace(plain, range=range, also_called=also_called, user=user))
         return function
 
     return declare

@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -185,7 +186,9 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
         combine = getattr(sets, "many_judgement_sets", sets.judgement_sets)
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
-        boards = import_module("scorecube.methods.leaderboard.collections")
+        is_new = find_spec("scorecube.methods") is not None
+        room = "methods.leaderboard.collections" if is_new else "collection.many_collections"
+        boards = import_module(f"scorecube.{room}")
         yield "board", boards.join_collections({"one": cube, "two": other}), "Board()"
 
 

@@ -13,9 +13,7 @@ from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
 from scorecube.ingest.formats import AUTO, DECLARED
-from scorecube.ingest.headings import TAKEN
 from scorecube.ingest.options import EVALUATE, IMPORT
-from scorecube.ingest.readers.general import NUMBERS
 from scorecube.names import N_JUDGED, N_RETRIEVED, TOPIC
 
 if TYPE_CHECKING:
@@ -112,6 +110,8 @@ def import_(
 
     Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
     """
+    from scorecube.ingest.headings import TAKEN
+    from scorecube.ingest.readers.general import NUMBERS
     from scorecube.ingest.scores import only_cube
     from scorecube.workflow import api, inputs
 

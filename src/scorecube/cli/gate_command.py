@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
-import xarray as xr
 
 from scorecube.cli import options
 from scorecube.cli.options import Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, is_quiet, split
 from scorecube.errors import BadPlan, option
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Collections = Annotated[Text, flag("--collections", "Collections; all by default.")]
 Metrics = Annotated[Text, flag("--metrics", "Metrics; all by default.")]

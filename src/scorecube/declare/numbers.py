@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
-from numpy.typing import ArrayLike
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
 
 NONE = "-"
 """Stands for a number that is missing."""
@@ -31,6 +33,8 @@ def decimals_of(half_widths: ArrayLike) -> np.ndarray[Any, np.dtype[np.int64]]:
     >>> decimals_of([0.075, 0.021, 14.0, 0.0043]).tolist()
     [2, 3, 0, 3]
     """
+    import numpy as np  # the help of commands does without
+
     widths = np.asarray(half_widths, float)
     known = np.isfinite(widths) & (widths > 0)
     exponent = np.floor(np.log10(widths, where=known, out=np.zeros_like(widths)))

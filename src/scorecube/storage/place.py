@@ -144,8 +144,7 @@ class Place:
                 try:
                     return self._put_once(path, content, put, synced=synced)
                 except OSError as error:
-                    is_file = path.parent.exists() and not path.parent.is_dir()
-                    if error.errno not in RACES or is_file or number == TRIES - 1:
+                    if error.errno not in RACES or _is_file(path.parent) or number == TRIES - 1:
                         raise
                 _pause(number)
         raise AssertionError(key)
@@ -267,6 +266,14 @@ class Place:
     def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
         """Yield what a function that reads or writes returns for each item, in order."""
         return map(function, items)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether something else than a folder is there; asked once, as it may go meanwhile."""
+    try:
+        return not stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _pause(number: int) -> None:

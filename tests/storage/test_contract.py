@@ -110,7 +110,10 @@ def test_blocks_are_recorded_once_and_read_in_any_order(place: str) -> None:
     arrays = blocks.read(10, 20)
     assert arrays["count"].tobytes() == counts.tobytes()
     assert arrays["total"].shape == ()
-    assert [blocks.length(10), other.length(7), blocks.intervals()] == [10, 10, [(0, 10), (10, 20)]]
+    for interval in ((0, 20), (15, 25)):
+        blocks.record(*interval, {})
+    other.forget_inside(25, 20)
+    assert blocks.intervals() == [(0, 20), (15, 25)]  # over an edge
 
 
 def test_a_place_creates_once_and_lists_what_is_there(place: str) -> None:

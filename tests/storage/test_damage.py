@@ -117,10 +117,10 @@ def test_damage_is_found_and_never_shown(path: Path) -> None:
             headless = overview(study)["headless"]
         except ScorecubeError as error:
             problems, headless = [str(error)], []
-        # A deleted block or result is computed again, and a length of blocks is chosen again. A
-        # collection without results whose only head was deleted is named by `info`.
+        # A deleted block or result is computed again. A collection without results whose only head
+        # was deleted is named by `info`.
         again = kind == "deleted" and ("/blocks/" in files[0] or "/results/" in files[0])
-        assert problems or again or "length.json" in files[0], where
+        assert problems or again, where
         lacking = bool(headless) or (kind == "deleted" and "/results/" in files[0])
         assert not list(differences(shown(path), expected, lacking=lacking)), where
         restore(held)

@@ -164,7 +164,7 @@ def test_forget_says_how_much_went(place: str, scorecube: Cli) -> None:
     study["a"].write_result(new_result(study["a"]))
     assert "1 result of swap removed" in scorecube("forget", place, "swap").succeeded().stderr
     assert scorecube("forget", place, "swap").status == 1
-    study["a"].blocks("swap", "0" * 16).length(7)
+    study["a"].blocks("swap", "0" * 16).record(0, 7, {})
     said = scorecube("forget", place, "swap").succeeded().stderr
     assert "0 results of swap and 1 file of recorded work removed" in said
 

@@ -298,13 +298,6 @@ def test_8_blocks_of_other_edges_are_neither_counted_twice_nor_skipped(
     assert chosen == [(0, 10), (10, 20)]
 
 
-def test_8_the_first_process_fixes_the_length_of_blocks(collection: Collection) -> None:
-    blocks = collection.blocks("swap", "0" * 16)
-    lengths = set(at_once(lambda k: collection.blocks("swap", "0" * 16).length(10 + k)))
-    assert len(lengths) == 1
-    assert {collection.blocks("swap", "1" * 16).length(7), blocks.length(99)} == {7, *lengths}
-
-
 def test_8_a_block_binds_its_work_and_units(path: Path, collection: Collection) -> None:
     blocks = collection.blocks("swap", "0" * 16)
     blocks.record(0, 10, {"x": np.array([1])})

@@ -29,7 +29,7 @@ ODD = [
         "\ufeffx",
         "\u200b",
     ),
-    *("x" * 190, "length.json", "zarr.json", "packed-00.zarr", "__pycache__"),
+    *("x" * 190, "zarr.json", "packed-00.zarr", "__pycache__"),
 ]
 """None of them is told from another only by its case."""
 

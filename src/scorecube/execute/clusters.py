@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scorecube.errors import BadPlan, option
-from scorecube.execute.executor import Executor, default_workers
+from scorecube.execute.executor import Executor, default_workers, threads_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -62,9 +62,7 @@ def open_executor(
         else:
             settings = cluster if isinstance(cluster, Mapping) else read_cluster(str(cluster))
             client = _started(settings, workers, stack)
-        running = client.scheduler_info(n_workers=-1)["workers"].values()
-        threads = sum(worker["nthreads"] for worker in running)  # jobs of a queue come later
-        yield Executor(client, threads or workers or default_workers())
+        yield Executor(client, threads_of(client) or workers or default_workers())
 
 
 def read_cluster(path: str) -> dict[str, Any]:

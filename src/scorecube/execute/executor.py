@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import math
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -18,7 +21,7 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scorecube.errors import ClusterFailed
 
@@ -29,6 +32,7 @@ Progress = Callable[[int, int], None]
 """Takes what is done, and all."""
 OnResult = Callable[[int, Any], None]
 """Takes the position of an item, and its result."""
+LOGGER = logging.getLogger("scorecube")
 RETRIES = 2
 """Further attempts for an item whose call raised an error, such as one of a file system."""
 GROUP = 8
@@ -54,6 +58,65 @@ class Executor:
 
 
 CALLING_THREAD = Executor()
+
+
+def executor_for(client: Client | Literal[False] | None, workers: int | None) -> Executor:
+    """Return where a call of a program computes.
+
+    client: False for the cores of this machine. None takes the client that a program works with,
+        and says so once; none in a task of it, whose worker would wait for itself.
+    workers: Blocks at a time; by default as many as the client, or this machine, computes.
+    """
+    if client is None:
+        client = _current_client()
+    if not client:
+        return Executor(workers=workers or default_workers())
+    return Executor(client, workers or threads_of(client) or default_workers())
+
+
+def threads_of(client: Client) -> int:
+    """Return the threads of the workers of a client, or all that its cluster may start."""
+    with on_cluster(client):
+        running = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads: list[int] = [worker["nthreads"] for worker in running]
+    cluster: Any = client.cluster
+    most = getattr(getattr(cluster, "_adaptive", None), "maximum", 0)  # has no public name
+    if not math.isfinite(most):
+        return sum(threads)
+    options = (getattr(cluster, "new_spec", None) or {}).get("options", {})
+    of_job = options.get("cores", 1) // options.get("processes", 1)
+    each = max(threads, default=options.get("nthreads", of_job))
+    return max(sum(threads), int(most * each))
+
+
+def _current_client() -> Client | None:
+    """Return the client that a program works with, if dask is loaded and this is no task of it."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import Client, get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        client: Client = Client.current()
+    except ValueError:
+        return None
+    if client.asynchronous or client.status != "running":
+        return None
+    _say_where(client.id, str(client.scheduler_info()["address"]))
+    return client
+
+
+@cache
+def _say_where(_: str, address: str) -> None:
+    """Say once that a client is used which was not given."""
+    LOGGER.warning(
+        "computing on dask's current client, at %s; client=False for this machine", address
+    )
 
 
 def run_items(

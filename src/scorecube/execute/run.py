@@ -56,6 +56,8 @@ FIXED_SHARE = 20
 MIN_BLOCKS_PER_WORKER = 4
 MOST_BLOCKS = 1000
 """Each block is recorded separately, so more blocks only cost time."""
+MOST_FOLDED = 2**28
+"""Bytes of a file that takes the place of recorded blocks."""
 
 
 class Block(NamedTuple):
@@ -94,6 +96,7 @@ class Combined:
         self.progress = progress
         self.done: list[Interval] = []
         self.arrays: Arrays = {}
+        self.of_units = {name for name, of in declared.items() if isinstance(of, Concat)}
         for name, part in declared.items():
             shape = part.array.shape
             if isinstance(part, Concat):
@@ -171,8 +174,7 @@ def run(
             combined.add(Block((interval,), parts))
             combined.done.append(interval)
     combined.note()
-    if combined.done and block_units is None:  # as long as those that are recorded
-        block_units = max(stop - start for start, stop in combined.done)
+    recording = blocks
     # Blocks that run in parallel already use all cores.
     with blas_controller().limit(limits=1, user_api="blas"):
         if block_units is None and combined.n_left:
@@ -181,12 +183,12 @@ def run(
             if fixed + unit * combined.n_left <= INLINE_SECONDS:
                 # Short work is faster to repeat than to record.
                 executor = CALLING_THREAD
-                blocks = None
+                recording = None
                 block_units = None
-            elif blocks is not None and combined.n_left:
-                block_units = blocks.length(block_units)
         if pending := combined.gaps(block_units):
-            _compute(compute, combined, pending, executor, blocks)
+            _compute(compute, combined, pending, executor, recording)
+    if blocks is not None:
+        _fold(blocks, combined)
     totals = totals_of(plan.analysis, plan.table, combined.arrays)
     result = plan.analysis.result(plan.table, totals)
     result.attrs |= provenance(plan)
@@ -236,23 +238,53 @@ def _rooms(executor: Executor) -> Iterator[_Room]:
 
 
 def length_of_blocks(fixed: float, unit: float, n_units: int, workers: int) -> int:
-    """Return the units of a block, of so many that are left for so many workers."""
-    target = max(BLOCK_SECONDS, FIXED_SHARE * fixed, unit * n_units / MOST_BLOCKS)
-    shared = math.ceil(n_units / (MIN_BLOCKS_PER_WORKER * workers))
-    least = min(max(fixed, TIMED_SECONDS) / unit, math.ceil(n_units / workers))
-    return max(1, int(least), min(int(target / unit), shared))
+    """Return the units of a block, a power of two, of so many that are left for so many workers.
+
+    fixed, unit: Seconds of a block, and of each unit. Other times of the same plan, as of another
+        machine, give neighbouring powers, and blocks of one length are cut at edges of the other.
+    """
+    n_units = max(n_units, 1)
+    timed = max(BLOCK_SECONDS, FIXED_SHARE * fixed) / unit
+    least = min(max(fixed, TIMED_SECONDS) / unit, n_units / workers)
+    shared = n_units / (MIN_BLOCKS_PER_WORKER * workers)
+    most_blocks = max(MOST_BLOCKS, MIN_BLOCKS_PER_WORKER * workers)
+    power = math.floor(math.log2(max(least, shared)))
+    if timed <= shared:
+        power = round(math.log2(timed))
+    return 1 << max(0, power, math.ceil(math.log2(n_units / most_blocks)))
+
+
+def _fold(blocks: BlockStore, combined: Combined) -> None:
+    """Replace the recorded blocks of all units by one, from which longer plans go on.
+
+    Longer arrays make several; those that cannot be cut, as they hold sums, too, stay as they are.
+    """
+    of_units = {name: combined.arrays[name] for name in combined.of_units}
+    n_pieces = max(1, math.ceil(bytes_of([*of_units.values()]) / MOST_FOLDED))
+    n_recorded = sum(stop <= combined.n_units for _, stop in blocks.intervals())
+    is_cut = n_pieces > 1
+    if n_recorded <= n_pieces or (is_cut and len(of_units) < len(combined.arrays)):
+        return
+    length = math.ceil(combined.n_units / n_pieces)
+    for start, stop in gaps([], combined.n_units, length):
+        pieces = {name: array[..., start:stop] for name, array in of_units.items()}
+        blocks.record(start, stop, {**combined.arrays, **pieces})
+    blocks.forget_inside(combined.n_units, length)
 
 
 def time_first_blocks(compute: Compute, combined: Combined) -> tuple[float, float]:
-    """Compute the first units of the first gap; return seconds of a block, and of each unit."""
+    """Compute the first units of the first gap; return seconds of a block, and of each unit.
+
+    Seconds of this thread alone, which do not grow where others use the machine.
+    """
     timings: list[tuple[int, float]] = []
     length = 1
     start, stop = combined.gaps()[0]
     while start < stop:
-        begin = time.perf_counter()
+        begin = time.thread_time()
         length = min(length, stop - start)
         combined.add(compute((start, start + length)))
-        timings.append((length, time.perf_counter() - begin))
+        timings.append((length, time.thread_time() - begin))
         combined.note((start, start + length))
         start += length
         timed = timings[1:]  # the first block loads or compiles kernels

@@ -225,13 +225,17 @@ class BlockStore:
                     _check_block(archive, member)
             return dict(np.load(io.BytesIO(content)))
 
-    def length(self, proposed: int) -> int:
-        """Return the length of blocks that was fixed; the proposed one is, if none was before."""
-        path = f"{self._path}/length.json"
-        self._place.create(path, encode_record({"length": proposed}))
-        with suppress(CorruptStudy), self._place.reading(path):
-            return max(1, int(decode_record(self._place.read(path))["length"]))
-        return proposed
+    def forget_inside(self, n_units: int, length: int) -> None:
+        """Delete blocks that longer ones of a length, cut at its multiples, hold as well."""
+        held = set(gaps([], n_units, length))
+        inside = [
+            (start, stop)
+            for start, stop in self.intervals()
+            if stop <= n_units and start // length == (stop - 1) // length
+        ]
+        keys = [self._names(*interval)[0] for interval in inside if interval not in held]
+        for _ in self._place.map(self._place.delete, keys):
+            pass
 
     def sight(self) -> list[str]:
         """Return what every process that sees the study sees: the heads of the collection."""

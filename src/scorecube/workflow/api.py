@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pandas as pd
 import xarray as xr
@@ -20,7 +20,7 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
 from scorecube.errors import BadPlan, in_python, option
-from scorecube.execute.executor import Executor, Progress, default_workers
+from scorecube.execute.executor import Progress, executor_for
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
@@ -45,7 +45,7 @@ def analyse(
     preset: str | None = None,
     trials: int | None = None,
     seed: int = 1,
-    client: Client | None = None,
+    client: Client | Literal[False] | None = None,
     workers: int | None = None,
     block_units: int | None = None,
     progress: Progress | None = None,
@@ -68,7 +68,8 @@ def analyse(
         Number of resampling trials, by default 10,000 of tests, leaderboards and boards, 10 of
         teams, 1,000 of others; 0 .. 2**64 - 1.
     client, workers
-        A `distributed.Client`; None uses local threads, by default one per core.
+        A `distributed.Client`. None takes the current one of dask, and says so, or else local
+        threads, by default one per core; False takes these.
     block_units
         Trials, or pairs of runs, per block; does not change the result.
     progress
@@ -98,7 +99,7 @@ def analyse(
     if preset is not None:
         of_paper, analysis, trials = _as_in_paper(analysis, preset, trials)
     analysis = check_analysis(analysis)
-    executor = Executor(client, SHARED["workers"].checked(workers) or default_workers())
+    executor = executor_for(client, SHARED["workers"].checked(workers))
 
     def analysed(one: CubeLike, record: Analysis = analysis) -> xr.Dataset:
         chosen = as_cube(one).compute()

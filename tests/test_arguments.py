@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.joined import part_of
 from scorecube.collection.other_metrics import read_metric
 from scorecube.errors import BadInput, ScorecubeError, option
 from scorecube.testing import simulate_cube, simulate_rankings
@@ -83,8 +84,9 @@ def test_plain_arrays_of_scores_are_cubes_everywhere(
     monkeypatch.chdir(tmp_path)
     cube = FORMS[form]
     expected = sc.analyse(cube, sc.Paired())
-    tree = sc.sweep([sc.Paired()], {"one": cube, "two": cube})
-    assert tree["two/paired"].to_dataset().drop_attrs().equals(expected.drop_attrs())
+    swept = sc.sweep([sc.Paired()], {"one": cube, "two": cube})
+    assert isinstance(swept, xr.Dataset)
+    assert part_of(swept, "two").drop_attrs().equals(expected.drop_attrs())
     path = tmp_path / "study"
     study = sc.open_study(path, mode="a")
     for _ in range(2):  # the second time it is there already

@@ -15,6 +15,7 @@ import xarray as xr
 import zarr
 
 import scorecube as sc
+from scorecube.analyses.joined import part_of
 from scorecube.cli.analysis_commands import analysis_command
 from scorecube.cli.options import value_of
 from scorecube.declare.options import options_of as declared_options
@@ -172,7 +173,9 @@ def test_the_same_question_has_the_same_answer_everywhere(
     cube = sc.open_study(study)["small"].cube
     scorecube(name, study).succeeded()
     here = sc.analyse(cube, index.load(name)())
-    swept = sc.sweep([index.load(name)()], study)[f"small/{name}"].to_dataset()
+    whole = sc.sweep([index.load(name)()], study)
+    assert isinstance(whole, xr.Dataset)
+    swept = part_of(whole, "small")
     stored = max(
         sc.open_study(study)["small"].results(name), key=lambda each: each.attrs["finished"]
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
+from scorecube.collection.pair_index import with_pairs
 from scorecube.collection.schema import label_array
 from scorecube.declare import Variable
 from scorecube.errors import plural
@@ -127,7 +128,8 @@ class ScoreTable:
             labels[names.RUN] = label_array(self.runs)
             labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
-        return xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
+        whole = xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
+        return with_pairs(whole)
 
     def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:
         """Return the bytes of the arrays as large as `scores` that are made of this table.

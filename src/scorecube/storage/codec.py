@@ -21,6 +21,7 @@ from numcodecs.zstd import Zstd
 from xarray.conventions import encode_dataset_coordinates
 
 from scorecube.collection import schema
+from scorecube.collection.pair_index import with_pairs
 from scorecube.storage.bounds import refuse_too_large
 from scorecube.storage.forms import check_array
 
@@ -174,7 +175,7 @@ def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.
         coordinates.update(array.dims, notes.pop("coordinates", "").split())
         variables[name] = xr.Variable(array.dims, _values(name, array, files), notes)
     named = {name: variables.pop(name) for name in sorted(coordinates & variables.keys())}
-    return xr.Dataset(variables, named, attributes)
+    return with_pairs(xr.Dataset(variables, named, attributes))
 
 
 def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[Any, Any]:
@@ -201,7 +202,7 @@ def open_lazily(store: Any) -> xr.Dataset:
         for name, coord in opened.coords.items()
         if coord.dtype.kind in "UT" and coord.ndim == 1
     }
-    return opened.assign_coords(labels)
+    return with_pairs(opened.assign_coords(labels))
 
 
 def _json(metadata: Mapping[str, Any]) -> bytes:

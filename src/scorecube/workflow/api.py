@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.joined import BY_COLLECTION, join, parts_of
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SHARED
@@ -19,7 +20,7 @@ from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_o
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
-from scorecube.errors import BadPlan, in_python, option
+from scorecube.errors import BadName, BadPlan, in_python, option
 from scorecube.execute.executor import Progress, executor_for
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
@@ -79,8 +80,8 @@ def analyse(
     -------
     result
         Variables of the analysis over its dims; the attributes hold the provenance: plan, digests,
-        versions, times. Of several cubes along a dim ``collection``, or an `xarray.DataTree` by
-        collection where their labels differ.
+        versions, times. Of several cubes along a dim ``collection``: labels that differ are joined
+        with gaps, up to 10,000; variables with more are left out, and named in ``by_collection``.
 
     Raises
     ------
@@ -124,7 +125,10 @@ def analyse(
         record, (group,) = analysis.grouped(list(cubes))
         return analysed(record.join({name: cubes[name] for name in group}, {}, {}), record)
     results = {name: analysed(one) for name, one in cubes.items()}
-    return cast("xr.Dataset", _joined(results))
+    joined = join(results)
+    if left_out := joined.attrs.get(BY_COLLECTION):
+        LOGGER.warning("not joined, analyse single cubes for them: %s", ", ".join(left_out))
+    return joined
 
 
 def _as_in_paper(
@@ -141,16 +145,6 @@ def _as_in_paper(
     return chosen, index.load(name)(**options), of_paper if trials is None else trials
 
 
-def _joined(results: dict[str, xr.Dataset]) -> Any:
-    """Return results along a dim ``collection``, or as a tree where their labels differ."""
-    parts = list(results.values())
-    labels = [part.coords.to_dataset().drop_attrs() for part in parts]
-    if not all(other.equals(labels[0]) for other in labels):
-        return xr.DataTree.from_dict(results)
-    collection = pd.Index(list(results), name=names.COLLECTION)
-    return xr.concat(parts, collection, coords="minimal", combine_attrs="drop_conflicts")
-
-
 def table(result: xr.Dataset | xr.DataArray | xr.DataTree, name: str | None = None) -> pd.DataFrame:
     """Return a table of a result, or of results of several collections.
 
@@ -158,7 +152,7 @@ def table(result: xr.Dataset | xr.DataArray | xr.DataTree, name: str | None = No
     ----------
     result
         A result of an analysis, a cube or rankings. Or results of one analysis: along a dim
-        ``collection``, or an `xarray.DataTree`, such as ``sweep(...).match("*/swap")``.
+        ``collection``, as of `sweep`, or an `xarray.DataTree` by collection.
     name
         E.g. ``sensitivity``; None is the first table of the analysis; of paired, the pairs where
         they are few.
@@ -181,15 +175,30 @@ def table(result: xr.Dataset | xr.DataArray | xr.DataTree, name: str | None = No
     """
     if isinstance(result, xr.DataArray):
         result = as_cube(result)
+    if isinstance(result, xr.DataTree) and result.is_leaf:
+        result = result.to_dataset()
     if isinstance(result, xr.DataTree):
         kind = rf"(?<=.)/({'|'.join(index.names())})(-\d+)?$"  # of a sweep
         held = [node for node in result.subtree if node.data_vars]
         parts = {re.sub(kind, "", k.path).strip("/"): k.to_dataset() for k in held}
+    elif (found := parts_of(result)) is not None:
+        parts = found
     elif _is_of_several(result):
         parts = {str(k): result.sel(collection=k, drop=True) for k in result.collection.values}
     else:
         return table_of(result, name)
-    frames = [table_of(part.assign_attrs(collection=label), name) for label, part in parts.items()]
+    frames = []
+    for label, part in parts.items():
+        try:
+            frames.append(table_of(part.assign_attrs(collection=label), name))
+        except KeyError as error:
+            if BY_COLLECTION not in result.attrs:
+                raise
+            lacking = ", ".join(result.attrs[BY_COLLECTION])
+            raise BadName(
+                f"a table needs {error}; too many labels differ for {lacking} to be joined: read "
+                "the collections one by one: study[name].result(analysis)"
+            ) from None
     return pd.concat(frames, ignore_index=True)
 
 
@@ -280,6 +289,9 @@ def figure(
     """
     from scorecube.report.drawing import figure as draw
 
+    parts = parts_of(result) if isinstance(result, xr.Dataset) else None
+    if parts is not None and len(parts) == 1:
+        (result,) = parts.values()
     if ax is not None:
         draw(result, ax, metrics)
         return ax

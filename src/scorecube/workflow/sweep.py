@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
+from scorecube.analyses.joined import join
 from scorecube.analyses.plan import digest_of
 from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import CubesLike, cubes_of
@@ -127,7 +128,7 @@ def sweep(
     client: Client | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     workers: int | None = None,
-) -> xr.DataTree:
+) -> xr.Dataset | xr.DataTree:
     """Run many analyses of many collections.
 
     Parameters
@@ -149,8 +150,9 @@ def sweep(
     Returns
     -------
     results
-        ``results["collection/analysis"]``; of several entries with one analysis, the second is
-        ``analysis-2``. What is impossible for a collection is left out with a logged warning.
+        Along a dim ``collection``, as of `analyse`; of several entries an `xarray.DataTree` of such
+        datasets, ``results["swap"]``: of several with one analysis, the second is ``swap-2``. What
+        is impossible for a collection is left out with a logged warning.
 
     Raises
     ------
@@ -165,8 +167,8 @@ def sweep(
     >>> from scorecube.testing import simulate_cube
     >>> cubes = {"one": simulate_cube(n_runs=5, seed=1), "two": simulate_cube(n_runs=4, seed=2)}
     >>> tree = sc.sweep([sc.Entry(sc.Swap(), trials=50), sc.Entry(sc.Tukey(), trials=50)], cubes)
-    >>> tree["two/swap"].attrs["trials"]
-    50
+    >>> tree["tukey"].sizes["collection"], tree["swap"].attrs["trials"]
+    (2, 50)
     """
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
     with ExitStack() as stack:
@@ -175,7 +177,6 @@ def sweep(
             cubes = {}
         else:
             cubes = {name or "cube": cube for name, cube in cubes_of(collections).items()}
-        keep = study is not None
         if study is None:
             study = stack.enter_context(tempfile.TemporaryDirectory(prefix="scorecube-"))
         opened = study if isinstance(study, Study) else open_study(study, mode="a")
@@ -190,18 +191,26 @@ def sweep(
         outcome.refuse_failures(len(sources))
         if not outcome.stored:
             raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
-        tree = _tree(opened, chosen, outcome.stored)
-        return tree if keep else tree.load()
+        return gathered(opened, chosen, outcome.stored)
 
 
-def _tree(study: Study, entries: Sequence[Entry], stored: Iterable[Stored]) -> xr.DataTree:
-    """Return results as a tree ``collection/analysis``."""
-    kinds = [entry.analysis.name for entry in entries]
-    results = {}
+def gathered(
+    study: Study, entries: Sequence[Entry], stored: Iterable[Stored]
+) -> xr.Dataset | xr.DataTree:
+    """Return the results of each entry along ``collection``; those of several as a tree."""
+    found = dict[int, dict[str, xr.Dataset]]()
     for place, collection, digest, _ in sorted(stored):
+        result = study[collection].result(entries[place].analysis.name, digest)
+        found.setdefault(place, {})[collection] = result
+    kinds = [entry.analysis.name for entry in entries]
+    results = dict[str, xr.Dataset]()
+    for place, parts in found.items():
         count = kinds[: place + 1].count(kinds[place])
         label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
-        results[f"/{collection}/{label}"] = study[collection].result(kinds[place], digest)
+        single = next(iter(parts.values()))
+        results[label] = single if entries[place].analysis.joins else join(parts)
+    if len(entries) == 1:
+        return next(iter(results.values()))
     return xr.DataTree.from_dict(results)
 
 

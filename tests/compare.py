@@ -186,8 +186,8 @@ def analyses(sc: Any, name: str, cube: Any) -> Iterator[tuple[str, Any, str]]:
         combine = getattr(sets, "many_judgement_sets", sets.judgement_sets)
         yield "judges", combine({"a": cube, "b": lenient}), "Judges(labels=(5,))"
         other = cube.isel(topic=slice(0, 40))
-        is_new = find_spec("scorecube.methods") is not None
-        room = "methods.leaderboard.collections" if is_new else "collection.many_collections"
+        is_new = find_spec("scorecube.analyses.along_topics") is not None
+        room = "analyses.along_topics" if is_new else "collection.many_collections"
         boards = import_module(f"scorecube.{room}")
         yield "board", boards.join_collections({"one": cube, "two": other}), "Board()"
 

@@ -34,7 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""
 NAMES = ("teams_left_out",)
 """Variables that are labels, which relations change; flags and numbers beside them say the same."""
-SIGNED = ("mean_difference", "t", "d_z", "effect_size")
+SIGNED = ("mean_difference", "t", "d_z", "effect_size", "rank_difference")
 """What changes its sign with the order of a pair."""
 ESTIMATES = (
     *SIGNED, "difference_low", "difference_high", "joint_low", "joint_high", "p_single", "estimated_difference",

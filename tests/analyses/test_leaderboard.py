@@ -14,11 +14,11 @@ from scipy.stats import rankdata
 
 import scorecube as sc
 from scorecube import names
+from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.plan import make_plan
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
-from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.statistics.intervals import Sample, mean_limits
 from tests.oracles import step_down
 from tests.oracles.step_down import adjusted, groups

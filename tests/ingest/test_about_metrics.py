@@ -12,9 +12,9 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube import names
+from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.preparation import make_table
 from scorecube.errors import BadInput, BadPlan
-from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.metrics import DEFINITIONS
 
 LAST_RELEVANT = "topic,a,b\n1,9,4\n2,0,7\n3,8,2\n"

@@ -12,11 +12,11 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
+from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.frames import frame_of, traits_of
 from scorecube.collection.schema import CELL
 from scorecube.declare import Column, Table, Variable, along, limits_of
 from scorecube.declare.numbers import decimals_of
-from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.report.formats import render
 from scorecube.report.tables import averages
 from scorecube.testing import simulate_cube

@@ -14,6 +14,7 @@ page's table; a part writes its own rows. With ``--samples`` rows are only print
 | ranks | all of the following: |
 | means, leader, sets | limits of means, of whichever run leads, and rank sets (`leaderboard`) |
 | maxt | any pair significant though none differs (`maxt`) |
+| friedman | error of mean ranks: any difference, any pair, any from a baseline (`friedman`) |
 | board | the same of weighted means over collections |
 | gate | false verdicts, limits of differences, false equivalence |
 | many | false verdicts of gates over four collections and five metrics |

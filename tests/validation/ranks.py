@@ -149,6 +149,18 @@ def maxt() -> Cases:
         yield drawn(f"{name}, exchanged", 50, exchanged, family_error)
 
 
+def friedman() -> Cases:
+    """Error of mean ranks where runs are exchangeable, and where only their means are equal."""
+    for (name, make), n in product(FIELDS.items(), (4, 10, 50)):
+        yield model(name, n, partial(make, n), rates.mean_ranks)
+    for name, n in product(("TREC-8 AP", "TREC-8 P@10", "TREC-7 RR"), (4, 10, 50)):
+        shuffled = partial(changed, truths.shuffled, REAL[name], n, 20)
+        yield drawn(f"{name}, shuffled", n, shuffled, rates.mean_ranks)
+    for n in (10, 25, 50):
+        equal = partial(same_means, REAL["TREC-8 AP"], n, 20)
+        yield drawn("TREC-8 AP, equal means", n, equal, rates.mean_ranks)
+
+
 def of_sizes(make: Callable[[int, int], Truth], sizes: Sequence[int]) -> list[Truth]:
     """Return the truths of the collections of a board."""
     return [make(k, n) for k, n in enumerate(sizes)]
@@ -273,7 +285,7 @@ def bags() -> Cases:
 
 
 PARTS: dict[str, Callable[[], Cases]] = {
-    **{each.__name__: each for each in (means, leader, sets, maxt, board, gate, many)},
+    **{each.__name__: each for each in (means, leader, sets, maxt, friedman, board, gate, many)},
     "pairs": tests_of_pairs,
     **{each.__name__: each for each in (groups, bags)},
 }

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
+from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.preparation import make_table
 from scorecube.methods.compare.comparison import Asked, compared
 from scorecube.methods.compare.gate import FAIL, PASS, judge
-from scorecube.methods.leaderboard.collections import join_collections
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples
@@ -133,6 +133,23 @@ def family_error(truth: Truth, number: int, seed: int) -> Values:
         first, second = np.triu_indices(len(drawn[0].means), 1)
         apart = np.abs(drawn[0].means[first] - drawn[0].means[second])
         parts.append({"max-T": (p[:, apart < EQUAL_MEANS] < ALPHA).any(axis=1)})
+    return chained(parts)
+
+
+def mean_ranks(truth: Truth, number: int, seed: int) -> Values:
+    """Return whether Friedman's F finds a difference of equal runs, Nemenyi's test any pair, and
+    Holm's comparisons with the first run any."""
+    parts = []
+    for cube, _, _ in cubes(truth, number, seed):
+        base = str(cube["run"].values[0])
+        found = analyse(cube, sc.Friedman(baseline=base, alpha=ALPHA)).isel(gain=0)
+        parts.append(
+            {
+                "Friedman": found["p_value"].values < ALPHA,
+                "Nemenyi": (found["p_nemenyi"].values < ALPHA).any(axis=1),
+                "mean ranks, Holm": (found["p_baseline"].values < ALPHA).any(axis=1),
+            }
+        )
     return chained(parts)
 
 

@@ -152,6 +152,17 @@ def exchanged(scores: Floats, n_topics: int, ends: Range | None = None) -> Truth
     return draw
 
 
+def shuffled(scores: Floats, n_topics: int) -> Truth:
+    """Return topics of a collection on each of which the scores are given to runs at random."""
+    means = np.full(len(scores), scores.mean())
+
+    def draw(chance: np.random.Generator) -> Sample:
+        drawn = scores[:, chance.integers(0, scores.shape[1], n_topics)]
+        return Sample(chance.permuted(drawn, axis=0), means)
+
+    return draw
+
+
 def grouped_population(scores: Floats, n_groups: int, size: int, equal: bool = False) -> Truth:
     """Return groups of similar topics of a collection with scores of 0 to 1, drawn whole; perhaps
     with runs moved to mean 0.

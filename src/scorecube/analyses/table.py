@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import RLock
@@ -30,6 +30,16 @@ def bytes_of(value: object) -> int:
     if is_dataclass(value):
         return sum(bytes_of(getattr(value, item.name)) for item in fields(value))
     return sum(map(bytes_of, value)) if isinstance(value, tuple | list) else 0
+
+
+def by_cell(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of all cells by name, (cell, ...), given those of each cell."""
+    return {name: np.stack(values) for name, values in _columns(rows)}
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    for name in rows[0]:
+        yield name, [row[name] for row in rows]
 
 
 @dataclass(frozen=True, eq=False)

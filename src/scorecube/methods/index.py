@@ -15,6 +15,7 @@ from scorecube.errors import BadName
 if TYPE_CHECKING:
     from scorecube.analyses.protocol import Analysis, Method
     from scorecube.methods.correlate.record import Correlation
+    from scorecube.methods.friedman.record import Friedman
     from scorecube.methods.judges.record import Judges
     from scorecube.methods.leaderboard.board import Board
     from scorecube.methods.leaderboard.record import Leaderboard
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         "Board",
         "Bootstrap",
         "Correlation",
+        "Friedman",
         "Judges",
         "Leaderboard",
         "MaxT",
@@ -92,6 +94,12 @@ BUILT_IN = (
         "board",
         "leaderboard.board:Board",
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
+        LEAD,
+    ),
+    Entry(
+        "friedman",
+        "friedman.record:Friedman",
+        "Friedman test of mean ranks over collections or topics, critical differences (Nemenyi).",
         LEAD,
     ),
     Entry(

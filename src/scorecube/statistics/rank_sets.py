@@ -5,6 +5,7 @@ Reference: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with a
     Studies 91(1).
 """
 
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,23 @@ def groups_in_order(
     begin = 1 + np.searchsorted(stops[starts], np.arange(n), side="right")
     end = np.searchsorted(starts, np.arange(n), side="right")
     return begin[place].astype(np.int32), end[place].astype(np.int32)
+
+
+def group_names(begin: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
+    """Return the groups of each system, object (system,): letters, or numbers of more than 26.
+
+    begin, end: As of `groups_in_order`.
+
+    Examples
+    --------
+    >>> group_names(np.array([1, 1, 2]), np.array([1, 2, 2])).tolist()
+    ['a', 'ab', 'b']
+    """
+    spans = list(zip(begin.tolist(), end.tolist(), strict=True))
+    names = [ascii_lowercase[first - 1 : last] for first, last in spans]
+    if end.max(initial=0) > len(ascii_lowercase):
+        names = [f"{first}-{last}" if first < last else f"{first}" for first, last in spans]
+    return np.array(names, object)
 
 
 def normal_step_down(

@@ -102,7 +102,7 @@ def analyse(
     analysis = check_analysis(analysis)
     executor = executor_for(client, SHARED["workers"].checked(workers))
 
-    def analysed(one: CubeLike, record: Analysis = analysis) -> xr.Dataset:
+    def analysed(one: CubeLike, record: Analysis) -> xr.Dataset:
         chosen = as_cube(one).compute()
         said = list[str]()
         if of_paper is not None:
@@ -120,11 +120,14 @@ def analyse(
 
     cubes = cubes_of(cube)
     if list(cubes) == [""]:
-        return analysed(cubes[""])
+        return analysed(cubes[""], analysis)
     if analysis.joins:
-        record, (group,) = analysis.grouped(list(cubes))
-        return analysed(record.join({name: cubes[name] for name in group}, {}, {}), record)
-    results = {name: analysed(one) for name, one in cubes.items()}
+        record, groups = analysis.grouped(list(cubes))
+        if len(groups) == 1:
+            one = record.join({name: cubes[name] for name in groups[0]}, {}, {})
+            return analysed(one, record)
+        analysis = record
+    results = {name: analysed(one, analysis) for name, one in cubes.items()}
     joined = join(results)
     if left_out := joined.attrs.get(BY_COLLECTION):
         LOGGER.warning("not joined, analyse single cubes for them: %s", ", ".join(left_out))

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.along_topics import OTHER_RANGES, in_board_order, join_selected
 from scorecube.analyses.differences import least_of
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.preparation import make_table
@@ -18,12 +19,10 @@ from scorecube.analyses.protocol import Groups, Totals
 from scorecube.analyses.table import ScoreTable
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.schema import label_array, labels_of
-from scorecube.collection.selection import select
 from scorecube.collection.selection import standardise as standardised
 from scorecube.collection.teams import listed
 from scorecube.declare import View, option_field
-from scorecube.errors import BadPlan, about, option, plural
-from scorecube.methods.leaderboard.collections import OTHER_RANGES, in_board_order, join_collections
+from scorecube.errors import BadPlan, option, plural
 from scorecube.methods.leaderboard.record import Leaderboard
 from scorecube.methods.leaderboard.view import RUNS_OF_SEVERAL
 from scorecube.statistics.intervals import FEW, mean_limits
@@ -73,18 +72,7 @@ class Board(Leaderboard):
         selection: Mapping[str, Any],
     ) -> xr.Dataset:
         """Return the selected scores, joined along topic; BadPlan for top runs."""
-        options = {key: value for key, value in selection.items() if value not in (None, False)}
-        for key in options.keys() & {"top_runs", "by"}:
-            named = option(key, options[key])
-            text = f"{named}: a board ranks all runs; name some with {option('runs')}"
-            raise BadPlan(text, option=key)
-        missing = options.pop("missing", "refuse")
-        after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
-        parts = {}
-        for name, cube in cubes.items():
-            with about(name):
-                parts[name] = select(cube, **options)
-        return select(join_collections(parts, missing=missing), **after)
+        return join_selected(cubes, selection, self.name)
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
         weights = read_weights(self.weights)

@@ -21,7 +21,7 @@ from scorecube.analyses.step_down import (
     families_of,
     maxima_block,
 )
-from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.table import ScoreTable, by_cell
 from scorecube.analyses.units import FloatArray
 from scorecube.collection.schema import label_array
 from scorecube.declare import Variable, View, along, limits_of, option_field
@@ -177,7 +177,7 @@ class Leaderboard(Analysis):
                 p = (counts + 1) / (table.trials + 1)
                 row |= rows_of.baseline(table, cell, family, critical, p, self.alpha)
             rows.append(row)
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        return by_cell(rows)
 
 
 def rank_sets(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scorecube.errors import plural
 from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits
 from scorecube.statistics.rank_sets import (
     competition_ranks,
+    group_names,
     groups_in_order,
     rank_limits,
     with_equals,
@@ -127,15 +127,11 @@ def ranks(
     low, high = rank_limits(*separated, ahead[decided], len(table.runs))
     order = np.argsort(-merit, kind="stable")
     begin, end = groups_in_order(order, *separated)
-    spans = list(zip(begin.tolist(), end.tolist(), strict=True))
-    groups = [ascii_lowercase[first - 1 : last] for first, last in spans]
-    if end.max() > len(ascii_lowercase):
-        groups = [f"{first}-{last}" if first < last else f"{first}" for first, last in spans]
     return {
         "rank": competition_ranks(merit),
         "rank_low": low,
         "rank_high": high,
-        "groups": np.array(groups, object),
+        "groups": group_names(begin, end),
         "separated_neighbours": np.int32((begin[order[1:]] > end[order[:-1]]).sum()),
         "own_error_pairs": np.int32(family.own_error_pairs(alpha, decided)),
     }

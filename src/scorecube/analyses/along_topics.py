@@ -1,4 +1,4 @@
-"""Cubes of the same runs in several collections, joined along topic: scores of boards."""
+"""Cubes of the same runs in several collections, joined along topic."""
 
 from __future__ import annotations
 
@@ -22,12 +22,35 @@ from scorecube.collection.judgement_sets import (
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed
-from scorecube.errors import BadPlan, counted
+from scorecube.errors import BadPlan, about, counted, option
 
 COLLECTIONS = "collections"
 BETWEEN = "/"
 OTHER_RANGES = "other_ranges"
 """Attribute of joined scores: metrics whose range differs between collections."""
+
+
+def join_selected(
+    cubes: Mapping[str, xr.Dataset], selection: Mapping[str, Any], who: str
+) -> xr.Dataset:
+    """Return the selected scores of several collections, joined along topic.
+
+    selection: Arguments of `select`.
+    who: Method that joins them, for messages.
+    Raises BadPlan: Top runs, which are others in each collection.
+    """
+    options = {key: value for key, value in selection.items() if value not in (None, False)}
+    for key in options.keys() & {"top_runs", "by"}:
+        named = option(key, options[key])
+        text = f"{named}: a {who} ranks all runs; name some with {option('runs')}"
+        raise BadPlan(text, option=key)
+    missing = options.pop("missing", "refuse")
+    after = {key: options.pop(key) for key in ("topics", "bags") if key in options}
+    parts = {}
+    for name, cube in cubes.items():
+        with about(name):
+            parts[name] = select(cube, **options)
+    return select(join_collections(parts, missing=missing), **after)
 
 
 def join_collections(

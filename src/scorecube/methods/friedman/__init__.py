@@ -1,0 +1,1 @@
+"""Friedman's test of mean ranks, over topics or collections."""

@@ -1,0 +1,181 @@
+"""What is shown of mean ranks: runs, the test, pairs, and the critical-difference diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.frames import crossed, frame_of, labelled, with_labels
+from scorecube.analyses.units import FloatArray
+from scorecube.collection.schema import CELL, labels_of
+from scorecube.declare import (
+    LEADERBOARD,
+    Answer,
+    Canvas,
+    Column,
+    Marked,
+    Table,
+    View,
+    is_known,
+    maybe,
+    shown,
+)
+from scorecube.errors import plural
+
+SYSTEMS = Table(
+    (*CELL, "run"),
+    (*(*CELL, "rank", "run", "mean_rank", "groups"), *maybe("z", "p_baseline", "mean")),
+    sort=("mean_rank",),
+    within=2,
+    brief=(
+        *(shown("metric", "label"), "rank", "run", shown("mean rank", "mean_rank"), "groups"),
+        *(shown("p (Holm)", "p_baseline"), "mean"),
+    ),
+)
+"""Runs, the best mean rank first; groups of those that Nemenyi's test does not separate."""
+TEST = Table(
+    CELL,
+    (
+        *CELL,
+        Column("runs", of="n_runs"),
+        *("n_blocks", "blocks", "chi_squared", "p_chi_squared", "f", "p_value", "concordance"),
+        *("critical_difference", "alpha"),
+    ),
+)
+"""Whether any runs differ, and the critical difference of mean ranks (Demsar 2006)."""
+PAIRS = Table((*CELL, "pair"), (*CELL, "run_a", "run_b", "rank_difference", "p_nemenyi"))
+"""Every pair of runs, by Nemenyi's test."""
+RANKS = Table(
+    (*CELL, "run", "collection"),
+    (*CELL, "collection", "run", "mean_rank", "block_rank"),
+    sort=("mean_rank",),
+    within=2,
+)
+
+
+def matrix(result: xr.Dataset) -> pd.DataFrame:
+    """Return ranks by collections, the best mean rank first; of topics as blocks means alone."""
+    if names.COLLECTION not in result.dims:
+        frame = frame_of(SYSTEMS, result)
+        return frame[[names.COLLECTION, names.METRIC, names.RUN, "mean_rank"]]
+    frame = with_labels(frame_of(RANKS, result)).drop(columns=names.METRIC)
+    frame = frame.rename(columns={"label": names.METRIC})
+    frame["mean rank"] = [Marked(f"{rank:.2f}") for rank in frame["mean_rank"]]
+    cells = [Marked(f"{rank:g}") for rank in frame["block_rank"]]
+    return crossed(frame, [names.METRIC, names.RUN, "mean rank"], names.COLLECTION, cells)
+
+
+def answers(result: xr.Dataset) -> Iterator[Answer]:
+    """Yield by each metric whether mean ranks differ, and which run has the best."""
+    attrs = result.attrs
+    run = names.word(attrs, names.RUN)
+    blocks = plural(names.word(attrs, names.COLLECTION))
+    if attrs["blocks"] == "topics":
+        blocks = plural(names.word(attrs, names.TOPIC))
+    tests = {row["label"]: row for row in labelled(frame_of(TEST, result))}
+    for label, rows in with_labels(frame_of(SYSTEMS, result)).groupby("label", sort=False):
+        first = rows[:1].to_dict("records")[0]
+        test = tests[label]
+        clause = f"over {test['n_blocks']} {blocks}; all {plural(run)} equal: p = "
+        clause += f"{test['p_value']:.2g} (Friedman, Iman and Davenport)"
+        if is_known(test["critical_difference"]):
+            reach = first["mean_rank"] + test["critical_difference"]
+            near = int((rows["mean_rank"] < reach).sum()) - 1
+            clause += f"; {near} of {len(rows) - 1} others are not separated from it"
+            clause += f" (Nemenyi, critical difference {test['critical_difference']:.2f})"
+        if "baseline" in attrs:
+            found = rows["p_baseline"] < attrs["alpha"]
+            better = int((found & (rows["z"] < 0)).sum())
+            worse = int((found & (rows["z"] > 0)).sum())
+            clause += f"; {better} better than {attrs['baseline']}, {worse} worse (Holm)"
+        verb = "has the best mean rank,"
+        value = first["mean_rank"]
+        yield Answer(str(label), value, None, None, ".2f", clause, "mean rank", first["run"], verb)
+
+
+def bars_of(ordered: FloatArray, critical: float) -> Iterator[tuple[int, int]]:
+    """Yield the first and last place of each largest set of runs that are not separated.
+
+    ordered: Mean ranks, ascending.
+    """
+    reached = 0
+    for place, last in enumerate(np.searchsorted(ordered, ordered + critical, side="left") - 1):
+        if last > max(place, reached):
+            yield place, int(last)
+        reached = max(reached, int(last))
+
+
+def diagram(canvas: Canvas, result: xr.Dataset) -> None:
+    """Critical-difference diagram of the first metric (Demsar 2006, Figure 1), the best left."""
+    data = result.isel(gain=0, metric=0)
+    total = data.sizes[names.RUN]
+    n = min(total, canvas.most_rows)
+    order = np.argsort(data["mean_rank"].values, kind="stable")[:n]
+    ordered = data["mean_rank"].values[order]
+    labels = labels_of(data, names.RUN)
+    critical = float(data["critical_difference"])
+    bars = list(bars_of(ordered, critical)) if is_known(critical) else []
+    n_left = (n + 1) // 2
+    first_row = 1.0 + 0.35 * len(bars)
+    axes = canvas.panel((canvas.size[0], 1.4 + 0.2 * (n_left + 0.35 * len(bars))))
+    low, high = (1.0, float(total)) if n == total else (1.0, float(np.ceil(ordered[-1])))
+    margin = 0.02 * (high - low)
+    for place, mean_rank in enumerate(ordered.tolist()):
+        is_left = place < n_left
+        row = first_row + (place if is_left else n - 1 - place)
+        end = low - margin if is_left else high + margin
+        axes.plot([mean_rank, mean_rank, end], [0, row, row], color="0.25", linewidth=0.8)
+        axes.annotate(
+            f"{labels[order[place]]}  {mean_rank:.2f}",
+            (end, row),
+            xytext=(-3 if is_left else 3, 0),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            va="center",
+            fontsize=7,
+            annotation_clip=False,
+        )
+    for level, (start, stop) in enumerate(bars):
+        ends = [ordered[start] - margin / 2, ordered[stop] + margin / 2]
+        axes.plot(ends, [0.45 + 0.35 * level] * 2, color=canvas.colours[0], linewidth=3)
+    if is_known(critical):
+        top = -1.6
+        axes.plot([low, low + critical], [top, top], color="0.1", linewidth=1.4)
+        axes.annotate(f"CD = {critical:.3f}", (low, top), xytext=(0, 4), textcoords="offset points")
+    axes.set(xlim=(low, high), ylim=(first_row + n_left, -2.6 if is_known(critical) else -0.5))
+    axes.xaxis.set_ticks_position("top")
+    axes.spines["bottom"].set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.spines["top"].set(visible=True, position=("data", 0.0))
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.locator_params(axis="x", integer=True)
+    what = f"the first {n} of {total} runs" if n < total else "mean ranks"
+    axes.set_title(canvas.title_of(result, str(data[names.METRIC].item()), what))
+
+
+VIEW = View(
+    name="friedman",
+    heading="Mean ranks",
+    tables={
+        "systems": SYSTEMS,
+        "test": TEST,
+        "pairs": PAIRS,
+        "ranks": Table((*CELL, "run"), make=matrix),
+    },
+    about="Runs are ranked in each block (a collection or a topic), ties by mid-ranks. Friedman's "
+    "test asks whether any differ; Nemenyi's separates pairs whose mean ranks differ by the "
+    "critical difference; bars of the diagram join those that it does not. Mean ranks say how "
+    "often a run is ahead, not by how much: one that is ahead by little on most blocks passes one "
+    "that is far ahead on the others, and copies of a run move the ranks of all. `board` answers "
+    "with means over collections and their limits, `tukey` and `maxt` with means over topics.",
+    answers={LEADERBOARD: answers},
+    card=3,
+    conditions=("alpha",),
+    figure=diagram,
+    by_metric=True,
+)

@@ -20,6 +20,7 @@ from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import bootstrap_samples
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.intervals import Sample, mean_limits
+from scorecube.testing import simulate_cube
 from tests.oracles import step_down
 from tests.oracles.step_down import adjusted, groups
 
@@ -359,7 +360,7 @@ def test_means_that_are_equal_up_to_rounding_share_rank_and_lead(metric: str) ->
 
 
 def test_a_baseline_has_limits_of_each_pair_and_of_all() -> None:
-    cube = sc.testing.simulate_cube(n_runs=6, seed=3)
+    cube = simulate_cube(n_runs=6, seed=3)
     base = str(cube["run"].values[2])
     board = sc.table(sc.analyse(cube, sc.Leaderboard(baseline=base), trials=200, seed=1))
     maxt = sc.table(sc.analyse(cube, sc.MaxT(baseline=base), trials=200, seed=1), "pairs")

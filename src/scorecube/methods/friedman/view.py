@@ -171,8 +171,10 @@ VIEW = View(
     "test asks whether any differ; Nemenyi's separates pairs whose mean ranks differ by the "
     "critical difference; bars of the diagram join those that it does not. Mean ranks say how "
     "often a run is ahead, not by how much: one that is ahead by little on most blocks passes one "
-    "that is far ahead on the others, and copies of a run move the ranks of all. `board` answers "
-    "with means over collections and their limits, `tukey` and `maxt` with means over topics.",
+    "that is far ahead on the others, and copies of a run move the ranks of all. Runs of equal "
+    "means may differ in mean rank (of 20 such, Nemenyi's test separates some in .30 of samples of "
+    "50 topics). `board` answers with means over collections and their limits, `tukey` and `maxt` "
+    "with means over topics.",
     answers={LEADERBOARD: answers},
     card=3,
     conditions=("alpha",),

@@ -36,9 +36,9 @@ OFFERED = {
     "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
     **{
         f"Analyses: {panel}": [
-            each.class_name for each in all_methods.entries() if each.panel == panel
+            each.class_name for each in all_methods.all_entries() if each.panel == panel
         ]
-        for panel in dict.fromkeys(each.panel for each in all_methods.entries())
+        for panel in dict.fromkeys(each.panel for each in all_methods.all_entries())
     },
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("samples", "table", "figure", "report", "latex", "markdown"),
@@ -101,7 +101,7 @@ def command(name: str, made: Any) -> list[str]:
 def options_page() -> str:
     """Return a heading and a table for each analysis."""
     parts = ["# Options of the analyses\n"]
-    for entry in all_methods.entries():
+    for entry in all_methods.all_entries():
         rows = option_table(all_methods.load(entry.name))
         for k, row in enumerate(rows):
             named = [f"`{row[name]}`" for name in ("argument", "flag") if row[name]]

@@ -118,10 +118,8 @@ MAY_IMPORT_BY_TEXT = {
 }
 """Lists of modules that are imported when they are used."""
 MAY_NAME_METHODS = {
-    "__init__.py": "functions that are no records: compare, gate, topic_set_size, wcw, rank_sets",
+    "__init__.py": "functions for programs: compare, gate, topic_set_size, wcw, rank_sets",
     "cli/compile.py": "compiles a sampling that is no default",
-    "cli/design_commands.py": "commands of what is computed without a cube",
-    "cli/gate_command.py": "commands of two systems",
     "methods/teams/values.py": "topics needed, as in Sakai and Shang 2016",
     "published.py": "checks numbers of papers",
 }

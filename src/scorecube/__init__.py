@@ -63,7 +63,7 @@ _NAMES = {
 }
 """Module -> what it offers."""
 _MODULES = {name: f"scorecube.{module}" for module, row in _NAMES.items() for name in row.split()}
-_MODULES |= {entry.class_name: "scorecube.methods" for entry in BUILT_IN if entry.stored}
+_MODULES |= {entry.class_name: "scorecube.methods" for entry in BUILT_IN}
 __all__ = sorted(_MODULES)
 
 

@@ -19,7 +19,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.cli.terminal import discard_stdout
 from scorecube.ingest.public import ntcir_clir
-from scorecube.methods.design.estimates import CONDITIONS
+from scorecube.methods.design.curves import CONDITIONS
 from scorecube.methods.design.power import exact_noncentrality
 from scorecube.metrics import gain_values, parse_metric
 

@@ -73,9 +73,9 @@ def test_figures_are_written(scorecube: Cli, tmp_path: Path, words: str) -> None
         ("design --variance 0.1 --metrics AP", "--metrics"),
         ("design --variance 0.1 --systems 2.5", "--systems: expected a whole number"),
         ("wcw --variance 0.1 --topics 1", "--topics"),
-        ("design --curves tools", "--out"),
+        ("design --curves noncentrality --variance 0.1", "--curves noncentrality"),
         ("design --variance 0.1 --out a.jpg", "a.jpg"),
-        ("wcw --variance 0.1 --route z", "--route"),
+        ("wcw --variance 0.1 --route ci,ci --topics 1", "--topics"),
     ],
 )
 def test_wrong_requests_are_one_message(scorecube: Cli, words: str, found: str) -> None:
@@ -84,3 +84,15 @@ def test_wrong_requests_are_one_message(scorecube: Cli, words: str, found: str) 
     assert done.stdout == ""
     assert found in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_points_of_figures_are_tables_too(scorecube: Cli) -> None:
+    rows = records(scorecube, "design", "--curves", "noncentrality")
+    assert len(rows) == 4 * 29
+    assert {row["alpha"] for row in rows} == {0.01, 0.05}
+    of_ten = [row for row in rows if (row["systems"], row["alpha"], row["beta"]) == (10, 0.05, 0.2)]
+    for number in ("noncentrality", "exact_noncentrality"):
+        assert of_ten[0][number] == pytest.approx(15.366, rel=0.02)  # 4 z^2 (Sakai 2017, section 3)
+    rows = records(scorecube, "design", "--curves", "tools", *VARIANCE)
+    for row in rows[::30]:
+        assert row["topics"] == topic_set_size(0.0441, row["min_diff"], mode="sakai")["topics"]

@@ -14,7 +14,8 @@ from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 import scorecube as sc
 from scorecube.errors import BadPlan
-from scorecube.methods.design.estimates import CONDITIONS, noncentrality_curves, tool_curves
+from scorecube.methods.design import curves
+from scorecube.methods.design.curves import CONDITIONS
 from scorecube.methods.design.power import Anova, noncentrality_per_topic, tool_noncentrality
 from scorecube.methods.design.sizes import topic_set_size, wcw
 from scorecube.report.drawing import drawn
@@ -256,7 +257,7 @@ def ys(line: Line2D) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def test_figure_1_of_s2() -> None:
-    axes = drawn(noncentrality_curves).axes[0]
+    axes = drawn(curves.draw, curves.noncentrality()).axes[0]
     lines = axes.get_lines()
     m = np.arange(2.0, 31.0)
     np.testing.assert_allclose(ys(lines[6]), tool_noncentrality(m, np.array(0.05), np.array(0.2)))
@@ -271,7 +272,7 @@ def test_figure_1_of_s2() -> None:
 
 
 def test_figure_2_of_s2() -> None:
-    figure = drawn(tool_curves, [0.0182, 0.1145])
+    figure = drawn(curves.draw, curves.of_tools([0.0182, 0.1145]))
     for axes, variance in zip(figure.axes, (0.0182, 0.1145), strict=True):
         intervals, anova = axes.get_lines()
         x = xs(anova)

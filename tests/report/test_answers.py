@@ -20,7 +20,7 @@ import scorecube as sc
 from scorecube.analyses.frames import with_labels
 from scorecube.declare import Answer, limited, with_limits
 from scorecube.methods import index
-from scorecube.report.formats import sentence, summaries
+from scorecube.report.formats import lines_below, summaries
 from scorecube.report.readable import intervals_of
 from scorecube.report.results import answers, view_of_result
 from tests.methods import own
@@ -181,7 +181,7 @@ def test_terminals_show_a_table_and_one_sentence(
     assert 0 < len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= width
     first = answers(result)[0]
-    assert sentence([result]) == first.sentence
+    assert lines_below([result]) == [first.sentence]
     if width == 120 and name != "judges":  # the truth ranks first
         assert plain(first.number[0]) in plain("\n".join(lines))
 

@@ -7,10 +7,9 @@ blocks are computed, and whether they are recorded, is no concern of it.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -63,8 +62,9 @@ class Totals(dict[str, Array]):
     left_out: list[Arrays]
 
 
-class Method:
-    """Base of methods: what is declared of each, beside its options."""
+@dataclass(frozen=True, kw_only=True)
+class Method(Record, ABC):
+    """Base of methods: records of options, and what is declared of each beside them."""
 
     name: ClassVar[str]
     """Name on the command line and in studies."""
@@ -78,6 +78,26 @@ class Method:
     """Its settings by paper."""
     in_demo: ClassVar[Mapping[str, Any] | None] = None
     """Options with which ``scorecube demo`` runs it, if it does."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    """Options of example commands, such as ``--size 25 --seed 1``."""
+    joins: ClassVar[bool] = False
+    """Whether one result is about several collections."""
+    stored: ClassVar[bool] = True
+    """Whether results are computed by plans and stored in studies."""
+
+    def __post_init__(self) -> None:
+        """Store options in their normal form and check them; overriding methods call this first."""
+        for name, option in options_of(type(self)).items():
+            object.__setattr__(self, name, option.checked(getattr(self, name)))
+
+    def options(self) -> dict[str, Any]:
+        """Return the options as JSON values."""
+        return {name: _as_json(getattr(self, name)) for name in options_of(type(self))}
+
+
+def _as_json(value: Any) -> Any:
+    """Return the value of an option as a JSON value."""
+    return [_as_json(one) for one in value] if isinstance(value, tuple) else value
 
 
 class Groups(NamedTuple):
@@ -92,7 +112,7 @@ class Groups(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analysis(Record, Method, ABC):
+class Analysis(Method):
     """Base of methods whose results are stored; their fields are their options.
 
     The first line of a docstring is the summary in `methods.index`.
@@ -101,10 +121,6 @@ class Analysis(Record, Method, ABC):
     elsewhere: ClassVar[str] = "; trials and seed are given to analyse or Entry"
     unit: ClassVar[str] = "trials"
     """Units of a block: ``trials``, or ``pairs`` of runs, each with all its trials."""
-    examples: ClassVar[tuple[str, ...]] = ()
-    """Options of example commands, such as ``--size 25 --seed 1``."""
-    joins: ClassVar[bool] = False
-    """Whether one result is about several collections, which `join` makes one cube of."""
     uses_rankings: ClassVar[bool] = False
     """Whether the cube must hold the rankings of its scores, see `with_rankings`."""
     resamples: ClassVar[bool] = True
@@ -113,11 +129,6 @@ class Analysis(Record, Method, ABC):
     """Trials where none are asked for, in Python and on the command line."""
     jackknife: ClassVar[bool] = False
     """Whether blocks are computed without each group of units, too, with a tenth of the trials."""
-
-    def __post_init__(self) -> None:
-        """Store options in their normal form and check them; overriding methods call this first."""
-        for name, option in options_of(type(self)).items():
-            object.__setattr__(self, name, option.checked(getattr(self, name)))
 
     def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
         """Return which collections of a study each result is about.
@@ -186,10 +197,6 @@ class Analysis(Record, Method, ABC):
     def drawn(self, table: Any) -> xr.Dataset:
         """Return what the trials of a table draw; units by their positions."""
         raise BadPlan(f"{self.name} draws nothing: there are no samples")
-
-    def options(self) -> dict[str, Any]:
-        """Return the options as JSON values."""
-        return dict(json.loads(json.dumps(asdict(self))))
 
 
 def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[str, Part]:

@@ -22,7 +22,7 @@ class SharedOptions:
     gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
     runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")
     topics: tuple[str, ...] | None = option_field(None, "Topics; all by default.")
-    top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=2)
+    top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=1)
     by: str | None = option_field(None, "Metric that chooses the best runs; the first by default.")
     missing: Literal["refuse", "drop"] = option_field(
         "refuse", "Refuse missing scores, or drop their topics."

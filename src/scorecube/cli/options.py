@@ -43,6 +43,8 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
     option: Declaration.
     panel: Title of its part of the help; None for the first.
     """
+    if option.argument:
+        return Annotated[str, argument(option.argument, option.help)], inspect.Parameter.empty
     settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
@@ -59,6 +61,8 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
     if option.scalar is int:
         settings |= {"min": option.minimum, "metavar": "N"}
     declared = typer.Option(*option.flags, **settings)
+    if option.is_required:
+        return Annotated[kind, declared], inspect.Parameter.empty
     return Annotated[kind if default is not None else Optional[kind], declared], default
 
 

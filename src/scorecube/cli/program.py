@@ -23,10 +23,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from scorecube.cli import terminal
 from scorecube.cli.analysis_commands import analysis_command
+from scorecube.cli.calculation_commands import calculation_command
 from scorecube.cli.collection_commands import evaluate, fetch, import_, preferences, standardise
 from scorecube.cli.demo import demo
-from scorecube.cli.design_commands import design, wcw
-from scorecube.cli.gate_command import compare, gate
 from scorecube.cli.help import help_text
 from scorecube.cli.options import ADVANCED, flag, with_parameters
 from scorecube.cli.study_commands import figure, forget, info, list_, merge, report, show, verify
@@ -37,14 +36,14 @@ from scorecube.methods import index
 from scorecube.workflow.plugins import load_plugins
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(demo, evaluate, import_, fetch, standardise, preferences, compare, gate, design, wcw),
+    *(demo, evaluate, import_, fetch, standardise, preferences),
     *(info, show, report, figure, list_, merge, verify, forget, sweep),
 )
 FUNCTIONS = {command.__name__.strip("_"): command for command in COMMANDS}
-"""All commands but those of the analyses."""
+"""All commands but those of methods."""
 QUESTIONS = {
     "Begin": "demo evaluate import fetch standardise",
-    index.LEAD: "compare gate",
+    index.LEAD: "",
     index.SEPARATE: "preferences",
     index.TOPICS: "",
     index.JUDGED: "",
@@ -118,6 +117,11 @@ def panels_of_commands() -> dict[str, str]:
     return panels
 
 
+def command_of_method(name: str) -> Callable[..., None]:
+    """Return the function of the command of a method."""
+    return (analysis_command if name in index.names() else calculation_command)(name)
+
+
 class Program(TyperGroup):
     """All commands; one is built when it is invoked, as options come with their kernels."""
 
@@ -125,7 +129,7 @@ class Program(TyperGroup):
         super().__init__(**settings)
         for problem in load_plugins():
             notify(f"note: {problem}")
-        analyses = {entry.name: entry.summary for entry in index.entries()}
+        analyses = {entry.name: entry.summary for entry in index.all_entries()}
         summaries = analyses | {
             name: (function.__doc__ or "").partition("\n\n")[0]
             for name, function in FUNCTIONS.items()
@@ -140,7 +144,7 @@ class Program(TyperGroup):
     def build(self, name: str) -> Any:
         """Return a command with its options."""
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        function = FUNCTIONS[name] if name in FUNCTIONS else analysis_command(name)
+        function = FUNCTIONS[name] if name in FUNCTIONS else command_of_method(name)
         single.command(name, cls=Command)(with_quiet(function))
         return typer.main.get_command(single)
 

@@ -93,15 +93,15 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     study: Path or address of the study that holds them; empty for none.
     top: Rows of each table; None for as many as each table declares.
     """
-    from scorecube.report.formats import sentence, summaries
+    from scorecube.report.formats import lines_below, summaries
 
     if is_quiet():
         return
     width = shutil.get_terminal_size().columns
     for lines in summaries(results, width, top):
         echo("\n".join(lines))
-    if answer := sentence(results):
-        echo(textwrap.fill(answer, width, break_long_words=False, break_on_hyphens=False))
+    for line in lines_below(results):
+        echo(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
     if study:
         word = shlex.quote(study)
         name = results[0].attrs["analysis"]

@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
 from reprlib import repr as shown
@@ -37,6 +37,7 @@ class Option:
         of an option that is true by default turns the option off.
     minimum, maximum, above, below: Limits of numbers, the last two not included.
     none: Text that stands for None, such as ``all``.
+    argument: Name in the help of what a command takes by its place, not by a flag.
 
     The type says what values there are: of one `kind`, or of a few `texts`; `single`, `listed` in a
     tuple, or None where `optional`.
@@ -49,6 +50,7 @@ class Option:
     above: float | None = None
     below: float | None = None
     none: str = ""
+    argument: str = ""
     name: str = ""
     type: Any = str
     default: Any = None
@@ -70,6 +72,11 @@ class Option:
         kind = next((scalar for scalar in scalars if scalar not in literals), None)
         self.__dict__.update(kind=kind, texts=tuple(texts), optional=NoneType in members)
         self.__dict__.update(single=bool(singles), listed=bool(tuples))
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is MISSING
 
     @property
     def flags(self) -> list[str]:
@@ -114,7 +121,7 @@ class Option:
 
     def default_text(self) -> str | None:
         """Return the default as a text of the command line; None if no text stands for it."""
-        if self.default is None or isinstance(self.default, bool):
+        if self.is_required or self.default is None or isinstance(self.default, bool):
             return self.none or None
         values = self.default if isinstance(self.default, tuple) else (self.default,)
         return ",".join(f"{one:g}" if isinstance(one, float) else str(one) for one in values)
@@ -143,6 +150,10 @@ class Option:
         return [limit for limit in stated if limit[-1] is not None]
 
 
+REQUIRED = MISSING
+"""Default of an option that must be given."""
+
+
 class _SignatureOfInit:
     def __get__(self, _: object, kind: Any) -> inspect.Signature:
         whole = inspect.signature(kind.__init__)
@@ -169,7 +180,10 @@ class Record:
 
 
 def option_field(default: object, help: str, **settings: Any) -> Any:  # noqa: A002
-    """Declare a field of a record as an option; settings are other parameters of `Option`."""
+    """Declare a field of a record as an option; settings are other parameters of `Option`.
+
+    default: `REQUIRED` for none.
+    """
     return field(default=default, metadata={"option": Option(help, **settings)})
 
 
@@ -191,7 +205,8 @@ def document(kind: type) -> None:
     if "\n".join(lines) in text:
         return
     for name, item in options_of(kind).items():
-        lines += [f"{name} : {item.expected}, default {item.default!r}", f"    {item.help}"]
+        default = "" if item.is_required else f", default {item.default!r}"
+        lines += [f"{name} : {item.expected}{default}", f"    {item.help}"]
     summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text, maxsplit=1)
     kind.__doc__ = "\n\n".join([summary, "\n".join(lines), *sections]) + "\n"
 

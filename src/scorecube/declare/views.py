@@ -67,6 +67,8 @@ class View:
         What was done and how to read it.
     answers
         By question: the first one's are sentences of terminals, all are on pages.
+    lines
+        Below its table on a terminal, the answer last; by default the answer of the first question.
     card
         Place among the methods whose answers stand on the card of a question, the lowest first.
     chapter
@@ -91,6 +93,7 @@ class View:
     tables: Mapping[str, Table] = field(default_factory=dict)
     about: str = ""
     answers: Mapping[Question, Answers] = field(default_factory=dict)
+    lines: Callable[[xr.Dataset], Sequence[str]] | None = None
     card: int = 9
     chapter: Question | None = None
     conditions: Sequence[str] = ()

@@ -6,7 +6,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     index = import_module("scorecube.methods.index")
-    for entry in index.entries():
+    for entry in index.all_entries():
         if entry.path.endswith(f":{name}"):
-            return index.load(entry.name)
+            return index.find(entry.name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,16 +6,18 @@ its own folder.
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from scorecube.errors import BadName
 
 if TYPE_CHECKING:
+    from scorecube.analyses.calculation import Calculation
     from scorecube.analyses.protocol import Analysis, Method
+    from scorecube.methods.compare.record import Compare, Gate
     from scorecube.methods.correlate.record import Correlation
     from scorecube.methods.friedman.record import Friedman
+    from scorecube.methods.design.record import Design, WorstCaseWidths
     from scorecube.methods.judges.record import Judges
     from scorecube.methods.leaderboard.board import Board
     from scorecube.methods.leaderboard.record import Leaderboard
@@ -28,12 +30,16 @@ if TYPE_CHECKING:
     from scorecube.methods.stability import Stability
     from scorecube.methods.swap.record import Swap
     from scorecube.methods.teams.record import Teams
+    from scorecube.methods.variances import Variances
 
     __all__ = [
         "Board",
         "Bootstrap",
+        "Compare",
         "Correlation",
+        "Design",
         "Friedman",
+        "Gate",
         "Judges",
         "Leaderboard",
         "MaxT",
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
         "Swap",
         "Teams",
         "Tukey",
+        "Variances",
+        "WorstCaseWidths",
     ]
 
 
@@ -166,6 +174,20 @@ BUILT_IN = (
         JUDGED,
     ),
     Entry(
+        "compare",
+        "compare.record:Compare",
+        "Compare two systems: differences with limits, wins, ties and losses.",
+        LEAD,
+        stored=False,
+    ),
+    Entry(
+        "gate",
+        "compare.record:Gate",
+        "Judge a system against a baseline; exit with status 3 if it fails, 4 without a verdict.",
+        LEAD,
+        stored=False,
+    ),
+    Entry(
         "design",
         "design.record:Design",
         "Topic set size design: how many topics does a test collection need?",
@@ -176,6 +198,13 @@ BUILT_IN = (
         "wcw",
         "design.record:WorstCaseWidths",
         "Worst-case width of confidence intervals by number of topics, to compare measures.",
+        TOPICS,
+        stored=False,
+    ),
+    Entry(
+        "variances",
+        "variances:Variances",
+        "Variances of scores within systems, and left after systems and topics, with limits.",
         TOPICS,
         stored=False,
     ),
@@ -214,6 +243,11 @@ def load(name: str) -> type[Analysis]:
     return cast("type[Analysis]", find(name))
 
 
+def calculation(name: str) -> type[Calculation]:
+    """Return the class of a method whose results are not stored, importing its module."""
+    return cast("type[Calculation]", find(name))
+
+
 def find(name: str) -> type[Method] | None:
     """Return the class of any method; None where there is none of this name."""
     if name not in _ENTRIES:
@@ -223,15 +257,16 @@ def find(name: str) -> type[Method] | None:
     if method is None:
         module = import_module(f"{__package__}.{entry.module}")
         method = getattr(module, entry.class_name)
-    if is_dataclass(method):
-        from scorecube.declare.options import document
+    from scorecube.declare.options import document
 
-        document(method)
+    document(method)
     return method
 
 
-def register(method: type[Analysis]) -> None:
+def register(method: type[Method]) -> None:
     """Add a method from outside the package, or replace the one of the same name."""
     summary = (method.__doc__ or method.name).strip().splitlines()[0]
     path = f"{method.__module__}:{method.__qualname__}"
-    _ENTRIES[method.name] = Entry(method.name, path, summary, registered=method)
+    _ENTRIES[method.name] = Entry(
+        method.name, path, summary, stored=method.stored, registered=method
+    )

@@ -274,10 +274,14 @@ def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None)
     return shown
 
 
-def sentence(results: Sequence[xr.Dataset]) -> str:
-    """Return the answer of one result in one sentence; of several nothing."""
-    found = answers(results[0]) if len(results) == 1 else []
-    return found[0].sentence if found else ""
+def lines_below(results: Sequence[xr.Dataset]) -> list[str]:
+    """Return what stands below the table of one result, its answer last; of several nothing."""
+    if len(results) > 1:
+        return []
+    view = view_of_result(results[0])
+    if view.lines is not None:
+        return list(view.lines(results[0]))
+    return [answer.sentence for answer in answers(results[0])[:1]]
 
 
 def _title(results: Sequence[xr.Dataset]) -> str:

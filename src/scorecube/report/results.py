@@ -64,7 +64,8 @@ def options_of_result(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 def told_options(attrs: Mapping[Any, Any]) -> dict[str, str]:
     """Return the options of a result as words, without those that name what it is about."""
     kind = str(attrs.get("analysis", ""))
-    declared = options_of(index.load(kind)) if kind in index.names() else {}
+    method = index.find(kind)
+    declared = {} if method is None else options_of(method)
     return {
         name: _words(value)
         for name, value in options_of_result(attrs).items()
@@ -90,7 +91,8 @@ def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the options that are always said, and those that are not the default."""
     options = options_of_result(attrs)
     kind = str(attrs.get("analysis", ""))
-    declared = options_of(index.load(kind)) if kind in index.names() else {}
+    method = index.find(kind)
+    declared = {} if method is None else options_of(method)
     always = view_of(kind).conditions if options else []
     for name, value in options.items():
         option = declared.get(name)

@@ -35,4 +35,5 @@ def view_of(name: str) -> View:
 
 def joins_collections(name: str) -> bool:
     """Return whether a result of a method is about several collections together."""
-    return name in index.names() and index.load(name).joins
+    method = index.find(name)
+    return method is not None and method.joins

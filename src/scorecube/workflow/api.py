@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.calculation import Calculation, calculate
 from scorecube.analyses.joined import BY_COLLECTION, join, parts_of
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.protocol import Analysis
@@ -41,7 +42,7 @@ LOGGER = logging.getLogger("scorecube")
 
 def analyse(
     cube: CubesLike,
-    analysis: Analysis | None = None,
+    analysis: Analysis | Calculation | None = None,
     *,
     preset: str | None = None,
     trials: int | None = None,
@@ -61,7 +62,8 @@ def analyse(
         ``collection``. Of `Judges` a dictionary by set of judgements, the truth first; those that
         hold their rankings (`with_rankings`) have labels to compare.
     analysis
-        E.g. ``Swap(sampling="replacement", size=50)``.
+        E.g. ``Swap(sampling="replacement", size=50)``; or a calculation, such as ``Design()``,
+        which has no trials.
     preset
         Instead, an analysis as in a paper, with its trials and gain settings: ``sakai-2005 swap``.
         The result names it.
@@ -99,6 +101,8 @@ def analyse(
     of_paper: Preset | None = None
     if preset is not None:
         of_paper, analysis, trials = _as_in_paper(analysis, preset, trials)
+    if isinstance(analysis, Calculation):
+        return _calculated(cube, analysis)
     analysis = check_analysis(analysis)
     executor = executor_for(client, SHARED["workers"].checked(workers))
 
@@ -127,25 +131,38 @@ def analyse(
             one = record.join({name: cubes[name] for name in groups[0]}, {}, {})
             return analysed(one, record)
         analysis = record
-    results = {name: analysed(one, analysis) for name, one in cubes.items()}
+    return _joined({name: analysed(one, analysis) for name, one in cubes.items()})
+
+
+def _joined(results: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Return results along a dim ``collection``, and say what is not joined."""
     joined = join(results)
     if left_out := joined.attrs.get(BY_COLLECTION):
         LOGGER.warning("not joined, analyse single cubes for them: %s", ", ".join(left_out))
     return joined
 
 
+def _calculated(cube: CubesLike, record: Calculation) -> xr.Dataset:
+    """Return the result of a calculation, of several cubes along a dim ``collection``."""
+    cubes = {name: as_cube(one).compute() for name, one in cubes_of(cube).items()}
+    if record.joins or list(cubes) == [""]:
+        return calculate(record, cubes)
+    return _joined({name: calculate(record, {name: one}) for name, one in cubes.items()})
+
+
 def _as_in_paper(
-    analysis: Analysis | None, preset: str, trials: int | None
-) -> tuple[Preset, Analysis, int | None]:
+    analysis: Analysis | Calculation | None, preset: str, trials: int | None
+) -> tuple[Preset, Analysis | Calculation, int | None]:
     """Return the settings of a paper, its analysis, and its trials unless they are given."""
     paper, _, name = preset.partition(" ")
     chosen = preset_of(paper, name)
-    if analysis is not None or name not in index.names():
+    if analysis is not None:
         text = f"{option('preset')}: expected an analysis of cubes, alone; found {preset!r}"
         raise BadPlan(text, option="preset")
     options = dict(chosen.values)
     of_paper = options.pop("trials", None)
-    return chosen, index.load(name)(**options), of_paper if trials is None else trials
+    kind = cast("type[Analysis | Calculation]", index.find(name))
+    return chosen, kind(**options), of_paper if trials is None else trials
 
 
 def table(result: xr.Dataset | xr.DataArray | xr.DataTree, name: str | None = None) -> pd.DataFrame:
@@ -345,7 +362,7 @@ def list_analyses() -> pd.DataFrame:
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in index.entries()])
+    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in index.all_entries()])
 
 
 __all__ = [

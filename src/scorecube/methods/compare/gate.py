@@ -15,8 +15,16 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import limited
 from scorecube.errors import BadName, BadPlan, nearest, option
-from scorecube.methods.compare.comparison import Asked, Cell, Compared, Missing, Row, compared
-from scorecube.methods.compare.view import NOT_JUDGED
+from scorecube.methods.compare.comparison import (
+    Asked,
+    Cell,
+    Compared,
+    Missing,
+    Row,
+    compare,
+    compared,
+)
+from scorecube.methods.compare.view import NOT_JUDGED, what_is_shown
 from scorecube.statistics.paired_tests import holm
 
 PASS = "pass"  # noqa: S105 - no password
@@ -138,6 +146,9 @@ def gate(
     ('pass', 0)
     """
     _check_options(baseline, margin, at_least)
+    if baseline is not None and margin is None and at_least is None:
+        would = what_is_shown(compare(scores, run, baseline, metrics=metrics, missing=missing))
+        raise BadPlan(f"{option('margin')} is missing; {would}", option="margin")
     name = "margin" if at_least is None else "at_least"
     numbers = margin if at_least is None else at_least
     assert numbers is not None
@@ -188,12 +199,10 @@ def _judged_part(cube: xr.Dataset, judged: Sequence[str]) -> xr.Dataset:
 
 
 def _check_options(baseline: str | None, margin: Numbers | None, at_least: Numbers | None) -> None:
-    """Refuse a gate without a baseline and margin, or a number; or with both."""
+    """Refuse a gate without a baseline or a number; or with both."""
     if at_least is None and baseline is None:
         text = f"name {option('baseline')} and {option('margin')}, or {option('at_least')}"
         raise BadPlan(text, option="baseline")
-    if at_least is None and margin is None:
-        raise BadPlan(f"{option('margin')} is missing", option="margin")
     if at_least is not None and not (baseline is None and margin is None):
         raise BadPlan(
             f"{option('at_least')} takes the place of {option('baseline')} and {option('margin')}",

@@ -13,7 +13,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.frames import KEYS, as_records
 from scorecube.collection.schema import labels_of
-from scorecube.declare import number_range, with_limits
+from scorecube.declare import Table, View, number_range, shown
 
 NOT_JUDGED = "not judged"
 """Verdict on a collection that a gate looks at, and does not judge."""
@@ -25,27 +25,12 @@ def table_of(found: xr.Dataset) -> pd.DataFrame:
 
 
 def readable(found: xr.Dataset) -> pd.DataFrame:
-    """Return the table as people read it, without columns that say nothing."""
+    """Return the table as people read it: the mean has a name, counts stand together."""
     frame = table_of(found)
-    shown = frame[list(KEYS)].replace({names.COLLECTION: {"": "mean"}})
-    shown["difference (limits)"] = [
-        "-" if np.isnan(low) else with_limits(value, low, high)
-        for value, low, high in frame[["difference", "low", "high"]].to_numpy()
-    ]
-    shown["wins/ties/losses"] = frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1)
-    shown[["verdict", "reason"]] = frame[["verdict", "reason"]]
-    dropped = [name for name in (names.COLLECTION, names.GAIN) if found.sizes[name] == 1]
-    return shown.drop(columns=dropped if frame["reason"].any() else [*dropped, "reason"])
-
-
-def reasons(found: xr.Dataset) -> list[str]:
-    """Return the reasons of the rows that a gate judges, one sentence each, for a terminal."""
-    frame = table_of(found)
-    judged = frame[(frame["verdict"] != NOT_JUDGED) & (frame["reason"] != "")]
-    return [
-        f"{row[names.COLLECTION] or 'mean'}, {row[names.METRIC]}: {row['reason']}."
-        for row in judged.to_dict("records")
-    ]
+    counts = frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1)
+    named = frame.assign(**{"wins/ties/losses": counts}).replace({names.COLLECTION: {"": "mean"}})
+    columns = [*KEYS, "difference", "low", "high", "wins/ties/losses", "verdict", "reason"]
+    return named[columns]
 
 
 def what_is_shown(found: xr.Dataset) -> str:
@@ -57,20 +42,30 @@ def what_is_shown(found: xr.Dataset) -> str:
     return f"these topics would show a difference of {number_range(known, '.2g')}"
 
 
-def sentence(found: xr.Dataset) -> str:
-    """Return the answer of a comparison, or of a gate, in one sentence."""
-    attrs = found.attrs
-    level = "[95% limits, for other topics of the same collections]"
-    if "status" not in attrs:
-        counts = Counter(found["verdict"].values.ravel().tolist())
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        compared = f"{attrs['run']} against {attrs['baseline']}"
-        return f"{compared}: {verdicts}; {what_is_shown(found)} {level}"
+LEVEL = "[95% limits, for other topics of the same collections]"
+
+
+def lines_of_comparison(found: xr.Dataset) -> list[str]:
+    """Return the answer of a comparison in one sentence."""
+    counts = Counter(found["verdict"].values.ravel().tolist())
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    compared = f"{found.attrs['run']} against {found.attrs['baseline']}"
+    return [f"{compared}: {verdicts}; {what_is_shown(found)} {LEVEL}"]
+
+
+def lines_of_gate(found: xr.Dataset) -> list[str]:
+    """Return the reasons of the rows that a gate judges, and its answer in one sentence."""
+    frame = table_of(found)
+    judged = frame[(frame["verdict"] != NOT_JUDGED) & (frame["reason"] != "")]
+    reasons = [
+        f"{row[names.COLLECTION] or 'mean'}, {row[names.METRIC]}: {row['reason']}."
+        for row in judged.to_dict("records")
+    ]
     metrics = ", ".join(labels_of(found, names.METRIC))
-    text = f"{attrs['verdict']}: {attrs['run']} {asked_for(found)}, by {metrics}"
-    if attrs["below"]:
-        text += f"; below the margin in {', '.join(attrs['below'])}"
-    return f"{text}; {what_is_shown(found)} {level}"
+    text = f"{found.attrs['verdict']}: {found.attrs['run']} {asked_for(found)}, by {metrics}"
+    if below := found.attrs["below"]:
+        text += f"; below the margin in {', '.join(below)}"
+    return [*reasons, f"{text}; {what_is_shown(found)} {LEVEL}"]
 
 
 def asked_for(found: xr.Dataset) -> str:
@@ -96,3 +91,30 @@ def document(found: xr.Dataset) -> dict[str, Any]:
     kept = ("run", "baseline", "at_least", "each", "verdict", "status", "below", "notes")
     facts = {name: attrs[name] for name in kept if name in attrs}
     return facts | {"rows": as_records(table_of(found))}
+
+
+WITHOUT_REASON = (
+    names.COLLECTION,
+    shown("metric", "label"),
+    shown("difference", "difference", "low", "high"),
+    "wins/ties/losses",
+    "verdict",
+)
+TABLES = {
+    "differences": Table((), make=table_of),
+    "summary": Table((), make=readable, brief=(*WITHOUT_REASON, "reason")),
+}
+COMPARISON = View(
+    name="compare",
+    heading="Two systems compared",
+    tables=TABLES,
+    shown=("summary",),
+    lines=lines_of_comparison,
+)
+GATE = View(
+    name="gate",
+    heading="Gate",
+    tables=TABLES | {"summary": Table((), make=readable, brief=WITHOUT_REASON)},
+    shown=("summary",),
+    lines=lines_of_gate,
+)

@@ -1,4 +1,4 @@
-"""Topic set size design for the variances of scores, and the curves of Sakai 2017."""
+"""Topic set size design for the variances of scores."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
-import scipy
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.variances import Missing, variances
 from scorecube.collection.arguments import CubeLike
 from scorecube.collection.schema import annotate
-from scorecube.declare import Canvas, Variable, along, limits_of
+from scorecube.declare import Variable, along, limits_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.methods.design.parameters import QUANTITIES
-from scorecube.methods.design.power import exact_noncentrality, tool_noncentrality
 from scorecube.methods.design.sizes import (
     AS_IN_PAPERS,
     WITHIN,
@@ -35,17 +32,6 @@ SIZES = (
 """Of designs."""
 NO_VARIANCE = "no variance between runs: nothing to detect"
 OPTIONS = ("min_diff", "systems", "alpha", "beta")
-FIVE_EIGHTY = ((0.01, 0.10), (0.01, 0.20), (0.05, 0.10), (0.05, 0.20))
-CONDITIONS = {
-    "a": (0.05, 0.20, 10),
-    "b": (0.05, 0.10, 5),
-    "c": (0.01, 0.20, 18),
-    "d": (0.01, 0.10, 10),
-}
-"""(alpha, beta, systems) for which the noncentrality is about 4 z^2 (Sakai 2017, section 3)."""
-ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
-BETA = "\N{GREEK SMALL LETTER BETA}"
-GREY: Any = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": "0.3"}
 
 
 def design_of_cube(
@@ -97,7 +83,7 @@ def with_options(result: xr.Dataset) -> xr.Dataset:
     return result.assign_attrs(plan=json.dumps({"options": options}))
 
 
-def widths_of_cube(cube: xr.Dataset, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
+def widths_of_cube(cube: CubeLike, missing: Missing = "refuse", **settings: Any) -> xr.Dataset:
     """Return the worst-case widths for the variances within systems of a cube."""
     estimated = variances(cube, missing)
     if estimated.attrs["n_topics"] < 2:
@@ -111,53 +97,3 @@ def topics_at(design: xr.Dataset, along: str, values: Sequence[float]) -> Any:
     settings |= {key: design.attrs[key] for key in ("method", "mode", "variance_of")}
     settings[along] = values
     return topic_set_size(design["variance"].clip(1e-300), **settings)["topics"]
-
-
-def noncentrality_curves(canvas: Canvas) -> None:
-    """Noncentrality by number of systems, 4 z^2, and where both agree (Sakai 2017, Figure 1).
-
-    Curves are Nagata's approximation, the thin dotted ones beside them exact.
-    """
-    axes = canvas.panel()
-    m = np.arange(2.0, 31.0)
-    for colour, (alpha, beta) in zip(canvas.colours, FIVE_EIGHTY, strict=False):
-        label = f"{ALPHA} = {alpha:.2f}, {BETA} = {beta:.2f}"
-        approximate = tool_noncentrality(m, alpha, beta)
-        axes.plot(m, approximate, color=colour, linewidth=1.4, label=label)
-        exact = exact_noncentrality(m, alpha, beta)
-        axes.plot(m, exact, color=colour, linewidth=0.8, linestyle=":")
-    for alpha in (0.01, 0.05):
-        level = 4.0 * float(scipy.special.ndtri(alpha / 2.0)) ** 2
-        axes.axhline(level, color="0.4", linewidth=0.9, linestyle="--")
-        words = f"4 z\N{SUPERSCRIPT TWO}, {ALPHA} = {alpha:.2f}: {level:.2f}"
-        axes.annotate(words, (m[-1], level), (0, -10), **GREY)
-    for name, (alpha, beta, number) in CONDITIONS.items():
-        height = float(tool_noncentrality(number, alpha, beta))
-        axes.plot([number], [height], marker="o", markersize=4, color="black")
-        place = (-4, 5) if alpha < 0.05 else (4, -11)  # clear of the other curves
-        axes.annotate(f"({name})", (number, height), place, textcoords="offset points", fontsize=8)
-    axes.set(xlabel="number of systems m", ylim=(0.0, None))
-    axes.set_ylabel("noncentrality \N{GREEK SMALL LETTER LAMDA}")
-    axes.legend()
-
-
-def tool_curves(canvas: Canvas, variances: Sequence[float] = (0.0182, 0.0471, 0.1145)) -> None:
-    """Topics by interval width, and by difference to be detected (Sakai 2017, Figure 2).
-
-    The ANOVA curve is that of Sakai's tool at alpha 0.05, beta 0.20 and 10 systems.
-    """
-    figure = canvas.figure((2.6 * len(variances), 2.9))
-    panels = figure.subplots(1, len(variances), squeeze=False, sharey=True)[0]
-    x = np.round(np.arange(0.05, 0.501, 0.005), 3)
-    of_intervals, of_anova = canvas.colours[:2]
-    for axes, variance in zip(panels, variances, strict=True):
-        intervals = topic_set_size(variance, width=x, method="ci")["topics"]
-        axes.plot(x, intervals, color=of_intervals, linewidth=2.4, alpha=0.5, label="CI")
-        anova = topic_set_size(variance, x, mode="sakai")["topics"]
-        axes.plot(x, anova, color=of_anova, linewidth=1.0, linestyle="--", label="ANOVA, sakai")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")  # the usual ones are formulas
-        axes.yaxis.set_minor_formatter("")
-        axes.set(title=f"variance {variance:.4f}", xlabel="width, or difference")
-    panels[0].set_ylabel("number of topics")
-    panels[-1].legend()

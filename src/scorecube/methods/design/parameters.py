@@ -53,6 +53,8 @@ QUANTITIES = {
     ),
     "power": Quantity("probability to detect the difference", "share"),
     "expected_width": Quantity("expected width of intervals of that many topics", "estimate"),
+    "noncentrality": Quantity("noncentrality by Nagata's approximation", "estimate"),
+    "exact_noncentrality": Quantity("noncentrality", "estimate"),
 }
 
 

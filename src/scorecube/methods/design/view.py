@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.frames import KEYS, labelled
 from scorecube.declare import TOPICS, Answer, Canvas, Table, View, interval, is_known, shown
+from scorecube.methods.design import curves
 from scorecube.methods.design import estimates as designs
 
 SIZES = (
@@ -19,6 +20,7 @@ SIZES = (
     *("alpha", "beta"),
     *("topics", "topics_low", "topics_high", "power"),
 )
+BESIDE = ("expected_width", "noncentrality", "exact_noncentrality")
 WIDTHS = ("route", "variance", "variance_of", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 WORDS = {
@@ -29,12 +31,12 @@ WORDS = {
 
 def sizes(result: xr.Dataset) -> pd.DataFrame:
     """Return numbers of topics, with the requirements."""
-    return _rows(result, (*SIZES, *KEYS, *result.dims, "expected_width"), SIZES)
+    return _rows(result, (*SIZES, *KEYS, *result.indexes, *BESIDE), SIZES)
 
 
 def widths(result: xr.Dataset) -> pd.DataFrame:
     """Return confidence interval widths by number of topics."""
-    frame = _rows(result, (*KEYS, *WIDTHS, *result.dims), WIDTHS)
+    frame = _rows(result, (*KEYS, *WIDTHS, *result.indexes), WIDTHS)
     intervals = frame["route"] == "ci"
     for column in ("systems", "beta") if intervals.any() else ():  # the closed form has neither
         frame[column] = frame[column].astype(object).where(~intervals, None)
@@ -55,7 +57,7 @@ def _rows(result: xr.Dataset, columns: Sequence[Any], always: Sequence[str]) -> 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the topics that each metric needs; nothing for designs from numbers."""
     at_hand = result.attrs.get(names.N_TOPICS)
-    if at_hand is None or result.attrs["method"] == "ci":
+    if at_hand is None or result.attrs.get("method") == "ci":
         return
     for row in labelled(sizes(result)):
         low = row["topics_low"]
@@ -88,7 +90,10 @@ def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
 
 
 def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
-    """Topics by difference to be detected, the requirements marked."""
+    """Topics by difference to be detected, the requirements marked; or the curves of a paper."""
+    if curves.CURVES in result.attrs:
+        curves.draw(canvas, result)
+        return
     axes = canvas.panel()
     chosen = result.isel({names.GAIN: 0}, missing_dims="ignore")
     x = "width" if chosen.attrs["method"] == "ci" else "min_diff"
@@ -129,7 +134,7 @@ DESIGN = View(
                 "width",
                 shown("topics needed", *interval("topics")),
                 shown("have", "n_topics"),
-                "expected_width",
+                *BESIDE,
                 "systems",
                 "variance",
                 shown("of", "variance_of"),

@@ -290,7 +290,8 @@ def decide(found: Compared, margins: Mapping[str, float], *, each: bool) -> Deci
     below = []
     for key, row in found.rows.items():
         margin = margins[key[1][0]]
-        rows[key] = judge(row, margin, p_holm[key], len(judged))
+        family = others if key in others else judged
+        rows[key] = judge(row, margin, p_holm[key], len(family))
         if key in others:
             reason = rows[key].reason
             if rows[key].verdict == FAIL:
@@ -307,8 +308,11 @@ def _adjusted(p: Mapping[Key, float], keys: Sequence[Key]) -> dict[Key, float]:
     return dict(zip(keys, holm(known).tolist(), strict=True))
 
 
-def judge(row: Row, margin: float, p_holm: float, n_judged: int) -> Judged:
-    """Return the verdict on a row by its limits, and in words on which side it is."""
+def judge(row: Row, margin: float, p_holm: float, n_rows: int) -> Judged:
+    """Return the verdict on a row by its limits, and in words on which side it is.
+
+    p_holm: Of a loss of at most the margin, after Holm over so many rows.
+    """
     if 0 < row.n_units < LEAST_UNITS:
         return Judged(NO_VERDICT, f"fewer than {LEAST_UNITS} topics")
     if row.reason:
@@ -320,7 +324,7 @@ def judge(row: Row, margin: float, p_holm: float, n_judged: int) -> Judged:
     if most < -margin and p_holm < ERROR:
         return Judged(FAIL, f"worse by more than the margin {limits}")
     if most < -margin:
-        reason = f"worse by more than the margin {limits}, but not after Holm over {n_judged} rows"
+        reason = f"worse by more than the margin {limits}, but not after Holm over {n_rows} rows"
         return Judged(NO_VERDICT, reason)
     if most < 0:
         return Judged(NO_VERDICT, f"worse {limits}, perhaps by more than the margin")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scorecube.analyses.protocol import Analysis, Method
     from scorecube.methods.compare.record import Compare, Gate
     from scorecube.methods.correlate.record import Correlation
-    from scorecube.methods.friedman.record import Friedman
     from scorecube.methods.design.record import Design, WorstCaseWidths
+    from scorecube.methods.friedman.record import Friedman
     from scorecube.methods.judges.record import Judges
     from scorecube.methods.leaderboard.board import Board
     from scorecube.methods.leaderboard.record import Leaderboard

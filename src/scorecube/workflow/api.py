@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pandas as pd
 import xarray as xr

@@ -33,7 +33,9 @@ OFFERED = {
         *("cube_from_scores", "fetch", "list_metrics"),
     ),
     "Choose and combine scores": (*("select", "standardise"), "variances"),
-    "Analyse": (*("analyse", "list_analyses", "Entry", "sweep", "compare", "gate", "rank_sets"),),
+    "Analyse": (
+        *("analyse", "list_analyses", "Entry", "sweep", "results", "compare", "gate", "rank_sets"),
+    ),
     **{
         f"Analyses: {panel}": [
             each.class_name for each in all_methods.all_entries() if each.panel == panel

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import read_rankings as read_rankings
     from scorecube.workflow.api import samples as samples
     from scorecube.workflow.api import table as table
+    from scorecube.workflow.packs import results as results
     from scorecube.workflow.sweep import sweep as sweep
     from scorecube.workflow.sweep_file import Entry as Entry
 
@@ -58,6 +59,7 @@ _NAMES = {
     "list_analyses list_metrics open_study read_rankings samples table",
     "methods.compare.comparison": "compare",
     "methods.compare.gate": "gate",
+    "workflow.packs": "results",
     "workflow.sweep": "sweep",
     "workflow.sweep_file": "Entry",
 }

@@ -150,6 +150,11 @@ class Template:
         """Return the lengths of the dims of a variable, without collection."""
         return tuple(len(self.labels[dim] or ()) for dim in self.held[name].dims)
 
+    def n_bytes(self) -> int:
+        """Return the bytes of the joined dataset."""
+        rows = (math.prod(of.shape) * of.dtype.itemsize for of in self.of_each().values())
+        return self.n_parts * sum(rows)
+
     def left_out(self) -> list[str]:
         """Return the variables that are not joined."""
         return sorted(name for name, of in self.held.items() if self._is_left_out(name, of))

@@ -28,7 +28,17 @@ from scorecube.cli.collection_commands import evaluate, fetch, import_, preferen
 from scorecube.cli.demo import demo
 from scorecube.cli.help import help_text
 from scorecube.cli.options import ADVANCED, flag, with_parameters
-from scorecube.cli.study_commands import figure, forget, info, list_, merge, report, show, verify
+from scorecube.cli.study_commands import (
+    figure,
+    forget,
+    info,
+    list_,
+    merge,
+    pack,
+    report,
+    show,
+    verify,
+)
 from scorecube.cli.sweep_command import sweep
 from scorecube.cli.terminal import discard_stdout, notify
 from scorecube.errors import ScorecubeError, default_flag
@@ -37,7 +47,7 @@ from scorecube.workflow.plugins import load_plugins
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(demo, evaluate, import_, fetch, standardise, preferences),
-    *(info, show, report, figure, list_, merge, verify, forget, sweep),
+    *(info, show, report, figure, list_, merge, pack, verify, forget, sweep),
 )
 FUNCTIONS = {command.__name__.strip("_"): command for command in COMMANDS}
 """All commands but those of methods."""
@@ -48,7 +58,7 @@ QUESTIONS = {
     index.TOPICS: "",
     index.JUDGED: "",
     "Show and publish": "info show report figure list",
-    "Many collections, clusters and upkeep": "sweep merge verify forget",
+    "Many collections, clusters and upkeep": "sweep pack merge verify forget",
 }
 """Commands in the order of the help, those of methods before; further packages stand behind."""
 FLAGS = {"collections": "--collection"}

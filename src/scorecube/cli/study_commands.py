@@ -24,7 +24,8 @@ FORM = (
     "scorecube import removes; in json all labels are exact."
 )
 MIN_DIFF = "Difference that the number of topics is for; 0.1 by default."
-CLEAN = "Delete what killed commands left, and replaced scores, a day old or more."
+CLEAN = "Delete what killed commands left, replaced scores and old packs, a day old or more."
+PACKED = "swap, leaderboard, ..., and scores; all by default."
 MARK = "How to mark what the paper of the table has in boldface."
 WHERE = "Of results with this option only, e.g. summary=area; several by commas."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
@@ -225,6 +226,30 @@ def verify(
             f"note: {path} is whole, and no head names it: a head was deleted, or a command was "
             "killed before it said that it was done; --clean keeps it, as it may be the only copy"
         )
+
+
+def pack(
+    study: options.StudyPath,
+    analyses: Annotated[Optional[list[str]], argument("[ANALYSIS...]", PACKED)] = None,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    scheduler: options.Scheduler = None,
+) -> None:
+    """Write current results, each along collection, and scores as one zarr file for others.
+
+    Example: scorecube pack study swap
+    """
+    from scorecube.execute.clusters import open_executor
+    from scorecube.storage import open_study
+    from scorecube.workflow.packs import pack_study
+
+    opened = open_study(study, mode="a")
+    with (
+        open_executor(cluster, scheduler, workers) as executor,
+        track_progress("pack", "parts") as progress,
+    ):
+        path = pack_study(opened, analyses or None, executor, progress)
+    notify(f"{study}/{path}: open it with xarray.open_datatree(path, engine='zarr')")
 
 
 def forget(

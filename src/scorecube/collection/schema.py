@@ -132,11 +132,18 @@ def check(dataset: xr.Dataset, variables: Iterable[Variable], subject: str) -> N
 
 
 def in_chunks(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
-    """Return arrays, in chunks that are read on use where they are large together."""
+    """Return arrays, in chunks that are read on use where they are large together.
+
+    What is in memory stays as it is.
+    """
     if sum(array.nbytes for array in arrays) <= MAX_LOADED_BYTES:
         return list(arrays)
-    stored = [array.encoding.get("preferred_chunks", "auto") for array in arrays]
-    return [a if a.chunks else a.chunk(of) for a, of in zip(arrays, stored, strict=True)]
+    chunked = []
+    for array in arrays:
+        is_there = array.chunks or array.variable._in_memory
+        of_store = array.encoding.get("preferred_chunks", "auto")
+        chunked.append(array if is_there else array.chunk(of_store))
+    return chunked
 
 
 def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:

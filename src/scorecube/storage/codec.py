@@ -43,43 +43,63 @@ CODECS: Final[dict[bool, list[dict[str, Any]]]] = {
 def encode(dataset: xr.Dataset) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a group with a dataset; TypeError for other than numbers and texts."""
     variables, attributes = encode_dataset_coordinates(dataset.drop_encoding())
-    yield METADATA, _json({"attributes": attributes, "zarr_format": 3, "node_type": "group"})
+    yield METADATA, describe_group(attributes)
     for key, variable in variables.items():
-        name = str(key)
-        text = variable.dtype.kind in "OUT"
-        dtype = np.dtype(object) if text else variable.dtype.newbyteorder("<")
-        if not text and (dtype.kind not in "iufb" or dtype.itemsize > 8):
-            raise TypeError(f"{name} is of {dtype}; only numbers and texts can be stored")
-        lengths = _chunk_shape(variable.shape, dtype)
-        yield f"{name}/{METADATA}", _json(_describe(variable, dtype, lengths))
-        for chunk, place in _chunks(name, variable.shape, lengths):
-            part = np.ascontiguousarray(variable[place].values, dtype).reshape(-1)
-            whole = np.resize(part, math.prod(lengths))  # longer than the part at an edge
-            yield chunk, bytes(VLenUTF8().encode(whole) if text else CODEC.encode(whole))
+        yield from encode_variable(str(key), variable)
 
 
-def _describe(
-    variable: xr.Variable, dtype: np.dtype[Any], lengths: tuple[int, ...]
-) -> dict[str, Any]:
+def describe_group(attributes: Mapping[Any, Any], **more: Any) -> bytes:
+    """Return the metadata of a group; `more` stands beside its attributes."""
+    return encode_json({"attributes": attributes, "zarr_format": 3, "node_type": "group", **more})
+
+
+def encode_variable(name: str, variable: xr.Variable) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an array."""
+    text = variable.dtype.kind in "OUT"
+    dtype = np.dtype(object) if text else variable.dtype.newbyteorder("<")
+    if not text and (dtype.kind not in "iufb" or dtype.itemsize > 8):
+        raise TypeError(f"{name} is of {dtype}; only numbers and texts can be stored")
+    lengths = chunk_shape(variable.shape, dtype)
+    dims = tuple(map(str, variable.dims))
+    array = Array(dims, variable.shape, dtype, lengths, variable.attrs)
+    yield f"{name}/{METADATA}", describe(array)
+    for chunk, place in chunks(name, variable.shape, lengths):
+        yield chunk, encode_chunk(np.asarray(variable[place].values, dtype), lengths)
+
+
+def encode_chunk(part: np.ndarray[Any, Any], lengths: tuple[int, ...]) -> bytes:
+    """Return the bytes of a chunk of numbers or texts; a part at an edge may be shorter."""
+    flat = np.ascontiguousarray(part).reshape(-1)
+    if part.shape != lengths:
+        flat = np.resize(flat, math.prod(lengths))
+    return bytes((VLenUTF8() if part.dtype.kind == "O" else CODEC).encode(flat))
+
+
+def describe(array: Array) -> bytes:
     """Return the metadata of an array."""
-    text = dtype.kind == "O"
+    text = array.dtype.kind == "O"
     fill_values: dict[str, object] = {"O": "", "f": "NaN", "b": False}
-    return {
-        "shape": list(variable.shape),
-        "data_type": "string" if text else dtype.name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(lengths)}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
-        "fill_value": fill_values.get(dtype.kind, 0),
-        "codecs": CODECS[text],
-        "attributes": variable.attrs,
-        "dimension_names": list(variable.dims),
-        "zarr_format": 3,
-        "node_type": "array",
-        "storage_transformers": [],
-    }
+    return encode_json(
+        {
+            "shape": list(array.shape),
+            "data_type": "string" if text else array.dtype.name,
+            "chunk_grid": {
+                "name": "regular",
+                "configuration": {"chunk_shape": list(array.lengths)},
+            },
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+            "fill_value": fill_values.get(array.dtype.kind, 0),
+            "codecs": CODECS[text],
+            "attributes": array.attributes,
+            "dimension_names": list(array.dims),
+            "zarr_format": 3,
+            "node_type": "array",
+            "storage_transformers": [],
+        }
+    )
 
 
-def _chunk_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
+def chunk_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
     """Return the shape of an array's chunks; leading dims are cut first."""
     lengths = [max(1, size) for size in shape]
     for axis, length in enumerate(lengths):
@@ -88,7 +108,7 @@ def _chunk_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...
     return tuple(lengths)
 
 
-def _chunks(
+def chunks(
     name: str, shape: tuple[int, ...], lengths: tuple[int, ...]
 ) -> Iterator[tuple[str, tuple[slice, ...]]]:
     """Yield the key of each chunk, and its place in the array."""
@@ -149,7 +169,7 @@ def _array(name: str, described: Mapping[str, Any]) -> Array:
     dtype = np.dtype(object if is_text else described["data_type"])
     lengths = tuple(described["chunk_grid"]["configuration"]["chunk_shape"])
     is_ours = described["codecs"] == CODECS[is_text] and dtype.kind in ("O" if is_text else "iufb")
-    if not is_ours or dtype.itemsize > 8 or lengths != _chunk_shape(shape, dtype):
+    if not is_ours or dtype.itemsize > 8 or lengths != chunk_shape(shape, dtype):
         raise ValueError(f"{name} is an array as scorecube does not write it")
     return Array(
         tuple(described["dimension_names"]), shape, dtype, lengths, described["attributes"]
@@ -181,7 +201,7 @@ def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.
 def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[Any, Any]:
     is_text = array.dtype.kind == "O"
     values: np.ndarray[Any, Any] = np.zeros(array.shape, array.dtype)
-    for key, place in _chunks(name, array.shape, array.lengths):
+    for key, place in chunks(name, array.shape, array.lengths):
         part: np.ndarray[Any, Any] = np.zeros(array.lengths, array.dtype)
         if not is_text:
             CODEC.decode(files[key], out=part)
@@ -194,17 +214,21 @@ def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[A
     return values
 
 
-def open_lazily(store: Any) -> xr.Dataset:
-    """Open the group of what zarr opens; its values are read on use."""
-    opened: xr.Dataset = xr.open_zarr(store, chunks=None, consolidated=False, zarr_format=3)
+def open_lazily(store: Any, chunks: Any = None) -> xr.Dataset:
+    """Open the group of what zarr opens; its values are read on use.
+
+    chunks: As of `xarray.open_zarr`: None to read what is used as a whole, by one thread.
+    """
+    opened: xr.Dataset = xr.open_zarr(store, chunks=chunks, consolidated=False, zarr_format=3)
     labels = {
-        name: (coord.dims, schema.label_array(map(str, coord.values)))
+        name: (coord.dims, schema.label_array(map(str, coord.values)), coord.attrs)
         for name, coord in opened.coords.items()
         if coord.dtype.kind in "UT" and coord.ndim == 1
     }
     return with_pairs(opened.assign_coords(labels))
 
 
-def _json(metadata: Mapping[str, Any]) -> bytes:
+def encode_json(metadata: Mapping[str, Any]) -> bytes:
+    """Return metadata as text; arrays as lists."""
     plain = json.dumps(metadata, default=lambda value: value.tolist())
     return plain.encode()  # with an indent, Python's encoder is ten times slower

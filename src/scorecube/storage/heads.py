@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 MAX_FOLDER_BYTES: Final = 200
 """Of the folder of a collection; file systems allow 255 bytes."""
-RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.ASCII)
-"""Names that Windows keeps for devices."""
+RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|packed-[0-9a-f]+)(\..*)?", re.ASCII)
+"""Names that Windows keeps for devices, and those of packs."""
 MOST_HEAD_BYTES: Final = 2**26
 HEAD: Final = re.compile(r"head\.(\d{5,9})\.json", re.ASCII)
 WITNESS: Final = re.compile(r"committed\.(\d{5,9})", re.ASCII)
@@ -155,8 +155,12 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
 
 def version_of(files: Iterable[tuple[str, bytes]]) -> str:
     """Return the digest of the files of a group."""
-    digests = sorted((key, digest_of(content)[:32]) for key, content in files)
-    return digest_of(str(digests).encode())[:16]
+    return version_of_digests({key: digest_of(content)[:32] for key, content in files})
+
+
+def version_of_digests(digests: Mapping[str, str]) -> str:
+    """Return the digest of files, from the beginning of that of each, by key."""
+    return digest_of(str(sorted(digests.items())).encode())[:16]
 
 
 def write_group(place: Place, head: Head, kind: str, dataset: xr.Dataset) -> Head:

@@ -15,6 +15,7 @@ from scorecube.storage import heads
 from scorecube.storage.archives import archives_in, read_result
 from scorecube.storage.collection import Collection
 from scorecube.storage.heads import BLOCKS, GROUPS, RESULTS, Head
+from scorecube.storage.pack import PACK, check_pack, is_there, superseded
 from scorecube.storage.place import PARTIAL
 from scorecube.storage.study import Study, open_study
 
@@ -39,6 +40,10 @@ def verify_study(study: Study) -> tuple[int, list[str]]:
 def _checks(study: Study, folder: str) -> Iterator[Callable[[], object]]:
     """Yield what reads each part of a collection."""
     place = study.place
+    if PACK.fullmatch(folder):
+        if is_there(place, folder):
+            yield partial(check_pack, place, folder)
+        return
     head = None
     for number in range(1, max(heads.head_numbers(place, folder), default=0) + 1):
         yield partial(heads.read_head, place, folder, number)
@@ -66,15 +71,16 @@ def find_unclaimed(study: Study) -> list[str]:
 
 
 def find_rest(study: Study) -> list[str]:
-    """Return the paths of groups that may be deleted: replaced ones, and parts of one.
+    """Return the paths of groups and packs that may be deleted: replaced ones, and parts of one.
 
-    A whole one that no head names may be the only copy of scores, and is none of them.
+    A whole group that no head names may be the only copy of scores, and is none of them.
     """
-    return _by_folder(study, _rest)
+    return sorted([*_by_folder(study, _rest), *superseded(study)])
 
 
 def _by_folder(study: Study, find: Callable[[Study, str], set[str]]) -> list[str]:
-    found = study.place.map(partial(find, study), study.place.children(""))
+    folders = [name for name in study.place.children("") if not PACK.fullmatch(name)]
+    found = study.place.map(partial(find, study), folders)
     return sorted(set[str]().union(*found))
 
 

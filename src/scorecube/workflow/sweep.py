@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -23,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
 
-from scorecube.analyses.joined import join
 from scorecube.analyses.plan import digest_of
 from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import CubesLike, cubes_of
@@ -40,6 +38,7 @@ from scorecube.errors import (
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, default_workers, run_items
 from scorecube.storage import Study, exists, open_study
+from scorecube.workflow.packs import Asked, Folder, gathered
 from scorecube.workflow.sweep_file import Entry, Table, add_source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 
@@ -171,47 +170,44 @@ def sweep(
     (2, 50)
     """
     chosen = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
-    with ExitStack() as stack:
-        if isinstance(collections, Study | str | os.PathLike):
-            study = collections
-            cubes = {}
-        else:
-            cubes = {name or "cube": cube for name, cube in cubes_of(collections).items()}
-        if study is None:
-            study = stack.enter_context(tempfile.TemporaryDirectory(prefix="scorecube-"))
-        opened = study if isinstance(study, Study) else open_study(study, mode="a")
-        for name, cube in cubes.items():
-            opened.add(name, cube=cube)
-        sources = dict.fromkeys(cubes or opened)
-        executor = Executor(client, workers or default_workers())
-        outcome = run_sweep(opened, tasks_of(chosen, sources), executor)
-        impossible = [": ".join(problem) for problem in outcome.left_out]
-        for line in impossible:
-            LOGGER.warning("left out: %s", line)
-        outcome.refuse_failures(len(sources))
-        if not outcome.stored:
-            raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
-        return gathered(opened, chosen, outcome.stored)
+    folder = None
+    if isinstance(collections, Study | str | os.PathLike):
+        study = collections
+        cubes = {}
+    else:
+        cubes = {name or "cube": cube for name, cube in cubes_of(collections).items()}
+    if study is None:
+        folder = Folder()
+        study = folder.path
+    opened = study if isinstance(study, Study) else open_study(study, mode="a")
+    for name, cube in cubes.items():
+        opened.add(name, cube=cube)
+    sources = dict.fromkeys(cubes or opened)
+    executor = Executor(client, workers or default_workers())
+    outcome = run_sweep(opened, tasks_of(chosen, sources), executor)
+    impossible = [": ".join(problem) for problem in outcome.left_out]
+    for line in impossible:
+        LOGGER.warning("left out: %s", line)
+    outcome.refuse_failures(len(sources))
+    if not outcome.stored:
+        raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
+    found = gathered(opened, *_asked(chosen, outcome.stored), executor, folder)
+    return next(iter(found.values())) if len(chosen) == 1 else xr.DataTree.from_dict(found)
 
 
-def gathered(
-    study: Study, entries: Sequence[Entry], stored: Iterable[Stored]
-) -> xr.Dataset | xr.DataTree:
-    """Return the results of each entry along ``collection``; those of several as a tree."""
-    found = dict[int, dict[str, xr.Dataset]]()
-    for place, collection, digest, _ in sorted(stored):
-        result = study[collection].result(entries[place].analysis.name, digest)
-        found.setdefault(place, {})[collection] = result
+def _asked(
+    entries: Sequence[Entry], stored: Iterable[Stored]
+) -> tuple[dict[str, list[Asked]], dict[str, str]]:
+    """Return what is stored of each entry by its label, and the analyses of labels."""
     kinds = [entry.analysis.name for entry in entries]
-    results = dict[str, xr.Dataset]()
-    for place, parts in found.items():
+    asked = dict[str, list[Asked]]()
+    of_label = dict[str, str]()
+    for place, collection, digest, _ in sorted(stored):
         count = kinds[: place + 1].count(kinds[place])
         label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
-        single = next(iter(parts.values()))
-        results[label] = single if entries[place].analysis.joins else join(parts)
-    if len(entries) == 1:
-        return next(iter(results.values()))
-    return xr.DataTree.from_dict(results)
+        of_label[label] = kinds[place]
+        asked.setdefault(label, []).append(Asked(collection, digest))
+    return asked, of_label
 
 
 def tasks_of(

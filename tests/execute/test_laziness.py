@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -28,6 +29,7 @@ HEAVY = {
     *("distributed", "typer", "matplotlib", "jinja2"),
 }
 COMPUTING = {"distributed", "matplotlib", "typer"}  # xarray itself imports dask.array
+COMMAND = {"dask", "distributed", "matplotlib", "scipy.optimize", "scipy.stats", "zarr"}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,21 @@ def test_nothing_heavy_is_imported_before_it_is_used(code: str, absent: set[str]
     modules = json.loads(done.stdout)
     assert "scorecube" in modules
     assert not absent.intersection(modules)
+
+
+def test_commands_import_what_they_compute_with(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = (
+        "from scorecube.cli import main\ntry: main()\nfinally: import sys; print(*sys.modules)"
+    )
+    unused = (COMMAND, {"numba", "scipy", *COMMAND}, {"pandas", "xarray", "numba", *COMMAND})
+    words = ["swap", str(study), "--seed", "7"]
+    for absent, words_of in zip(unused, (words, words, ["info", str(study)]), strict=True):
+        subprocess.run([sys.executable, "-c", program, *words_of], timeout=120, check=True)
+        modules = set(capfd.readouterr().out.split())
+        assert "scorecube.cli" in modules
+        assert not absent & modules
 
 
 def listeners() -> dict[int, list[str]]:

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.schema import COORDINATES, labels_of
+from scorecube.collection.schema import COORDINATES, labels_of, variable_of
 from scorecube.declare import Column, Down, Table, Variable
 from scorecube.errors import BadName, natural_key
 
@@ -131,9 +131,9 @@ def _quantity(result: xr.Dataset, column: Column, dims: Sequence[str]) -> xr.Var
     if name in result.variables:
         variable: xr.Variable = result[name].variable
     elif name in result.dims:
-        variable = xr.Variable(name, np.arange(result.sizes[name]))
+        variable = variable_of(name, np.arange(result.sizes[name]))
     elif name in result.attrs:
-        variable = xr.Variable((), result.attrs[name])
+        variable = variable_of((), result.attrs[name])
     else:
         raise BadName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
     if column.at:

@@ -20,7 +20,7 @@ from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of, range_of, ranged, undecided
 from scorecube.collection.arguments import DIMS, CubeLike, as_cube
-from scorecube.collection.schema import labels_of
+from scorecube.collection.schema import labels_of, variable_of
 from scorecube.collection.selection import (
     DROPPED,
     distinct_cells,
@@ -109,7 +109,8 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
 
 def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
     """Return the loaded cube, perhaps without topics that lack scores; else refuse them."""
-    cube = cube.assign({names.SCORE: cube[names.SCORE].compute()})
+    score = cube[names.SCORE]
+    cube = cube.assign({names.SCORE: variable_of(score.dims, score.values, score.attrs)})
     finite = np.isfinite(cube[names.SCORE].values)
     absent = ~finite.all(axis=(0, 1))
     lacking = absent.any(axis=0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
 from scorecube.collection.pair_index import with_pairs
-from scorecube.collection.schema import label_array
+from scorecube.collection.schema import label_array, variable_of
 from scorecube.declare import Variable
 from scorecube.errors import plural
 from scorecube.kernels.random.philox import stream_key
@@ -122,24 +122,29 @@ class ScoreTable:
 
         values: Arrays by name; (cell, ...) where (metric, gain, ...) is declared.
         """
-        arrays = {}
+        arrays = dict[str, xr.Variable]()
         for variable in variables:
             if variable.name in values:
                 array = np.asarray(values[variable.name])
                 if variable.dims[:2] == (names.METRIC, names.GAIN):
                     array = array[self.cell_of]
-                arrays[variable.name] = (variable.dims, array, variable.attrs())
+                arrays[variable.name] = variable_of(variable.dims, array, variable.attrs())
         labels: dict[str, Any] = {
             names.METRIC: label_array(self.metrics),
             names.GAIN: label_array(self.gains),
             names.USES_GAINS: (names.METRIC, self.uses_gains),
         }
-        if any(names.RUN in dims for dims, _, _ in arrays.values()):
+        if any(names.RUN in array.dims for array in arrays.values()):
             labels[names.RUN] = label_array(self.runs)
             labels |= {names.TEAM: (names.RUN, label_array(self.teams))} if self.teams else {}
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
-        whole = xr.Dataset(arrays, labels | dict(coords or {}), facts | dict(attrs or {}))
-        return with_pairs(whole)
+        labels |= dict(coords or {})
+        for name, of in labels.items():
+            if isinstance(of, np.ndarray) and of.ndim:
+                labels[name] = variable_of(name, of)
+            elif isinstance(of, tuple):
+                labels[name] = variable_of(*of)
+        return with_pairs(xr.Dataset(arrays, labels, facts | dict(attrs or {})))
 
     def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:
         """Return the bytes of the arrays as large as `scores` that are made of this table.

@@ -153,13 +153,18 @@ class TwoSamples(Analysis):
 
     def coords(self, table: ScoreTable) -> dict[str, Any]:
         """Return the labels of the dims sampling and size."""
-        return {names.SAMPLING: label_array(self.samplings), names.SIZE: self.sizes(table)}
+        return {
+            names.SAMPLING: label_array(self.samplings),
+            names.SIZE: np.array(self.sizes(table)),
+        }
 
     def squeezed(self, dataset: xr.Dataset) -> xr.Dataset:
         """Return a dataset along samplings; that of a single one has it as an attribute."""
         if isinstance(self.sampling, tuple):
             return dataset
-        return dataset.squeeze(names.SAMPLING, drop=True).assign_attrs(sampling=self.sampling)
+        return (
+            dataset.drop_vars(names.SAMPLING).isel(sampling=0).assign_attrs(sampling=self.sampling)
+        )
 
     def drawn(self, table: ScoreTable) -> xr.Dataset:
         """Return the samples of all trials of the largest size: units by position."""
@@ -206,4 +211,5 @@ def first_sampling(result: xr.Dataset) -> xr.Dataset:
     """Return the part of a result that is about the first sampling."""
     if names.SAMPLING not in result.dims:
         return result
-    return result.isel(sampling=0).assign_attrs(sampling=str(result[names.SAMPLING].values[0]))
+    first = str(result[names.SAMPLING].values[0])
+    return result.drop_vars(names.SAMPLING).isel(sampling=0).assign_attrs(sampling=first)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from scorecube import names
@@ -151,6 +152,19 @@ def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
     # dataset[dim] builds an array with all coordinates, which is slow.
     variable = dataset.variables.get(dim)
     return [str(label) for label in (dataset[dim] if variable is None else variable).values]
+
+
+def variable_of(
+    dims: str | Sequence[Hashable], values: Any, attrs: Mapping[str, Any] | None = None
+) -> xr.Variable:
+    """Return values along dims, or labels of a dim, in memory.
+
+    xarray asks other values whether they are of dask, and imports it to do so.
+    """
+    array = np.asarray(values)
+    if isinstance(dims, str) and array.dtype.kind in "Oif":
+        return xr.Variable(dims, pd.Index(array, dtype=array.dtype), attrs)
+    return xr.Variable(dims, array, attrs, fastpath=True)
 
 
 def label_array(labels: Iterable[Any]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

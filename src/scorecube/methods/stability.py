@@ -91,7 +91,7 @@ ERROR_RATES = Table(
 
 def error_rates(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the error rates at the largest size and the smallest fuzziness, the lowest first."""
-    least = float(result[names.FUZZINESS].min())
+    least = float(result[names.FUZZINESS].values.min())
     at = {names.SIZE: np.inf, names.FUZZINESS: least}
     for row in labelled(frame_of(ERROR_RATES, first_sampling(result)), at):
         clause = (

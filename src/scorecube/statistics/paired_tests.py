@@ -88,6 +88,15 @@ def holm(p: Array) -> Array:
     return np.take_along_axis(highest, np.argsort(order, axis=-1), axis=-1)
 
 
+def benjamini_hochberg(p: Array) -> Array:
+    """Return p-values (..., test) that bound the share of errors among what is found."""
+    order = np.argsort(p, axis=-1)[..., ::-1]
+    n = p.shape[-1]
+    steps = np.take_along_axis(p, order, axis=-1) * (n / np.arange(n, 0, -1))
+    lowest = np.minimum(np.minimum.accumulate(steps, axis=-1), 1.0)
+    return np.take_along_axis(lowest, np.argsort(order, axis=-1), axis=-1)
+
+
 def adjusted(p: Array) -> dict[str, Array]:
     """Return p-values (..., test) adjusted for their number, by names of variables.
 
@@ -95,6 +104,5 @@ def adjusted(p: Array) -> dict[str, Array]:
     """
     missing = np.isnan(p)
     known = np.where(missing, 1.0, p)
-    of_rate = scipy.stats.false_discovery_control(known, axis=-1)
-    found = {"p_value_holm": holm(known), "p_value_bh": of_rate}
+    found = {"p_value_holm": holm(known), "p_value_bh": benjamini_hochberg(known)}
     return {name: np.where(missing, np.nan, of) for name, of in found.items()}

@@ -44,6 +44,14 @@ def with_equals(values: FloatArray, least: float) -> FloatArray:
     return equal
 
 
+def average_ranks(values: NDArray[Any]) -> Any:
+    """Return ranks, float64 (value,): 1 for the smallest; equal values share their mean rank."""
+    ordered = np.sort(values)
+    below = np.searchsorted(ordered, values, side="left")
+    ranks = (below + np.searchsorted(ordered, values, side="right") + 1) / 2
+    return np.where(np.isnan(values), np.nan, ranks)
+
+
 def competition_ranks(values: NDArray[Any]) -> Any:
     """Return ranks, int32 (value,): 1 for the largest; equal values share the best."""
     above = len(values) - np.searchsorted(np.sort(values), values, side="right")

@@ -85,16 +85,55 @@ def _first_bin(chosen: NDArray[np.bool_]) -> IntArray:
 
 def _fitted(count: IntArray, rate: FloatArray) -> FloatArray:
     """Return the isotonic regression of rates, by comparisons, float64 (..., bin); NaN if empty."""
-    from scipy.optimize import isotonic_regression
-
     fitted = np.full(count.shape, np.nan)
     for curve in np.ndindex(count.shape[:-1]):
         filled = count[curve] > 0
         if filled.any():
             weights = count[curve][filled].astype(float)
-            found = isotonic_regression(rate[curve][filled], weights=weights, increasing=False)
-            fitted[curve][filled] = found.x
+            fitted[curve][filled] = isotonic(rate[curve][filled], weights)
     return fitted
+
+
+def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the isotonic regression, not increasing, of values (bin,), bit for bit as SciPy's.
+
+    Neighbours that increase are one block (Busing 2022, "Monotone regression", algorithm 1); the
+    import of scipy.optimize takes longer than all fits of an analysis.
+    """
+    rest = list(zip(values.tolist(), weights.tolist(), strict=True))  # the last one first
+    blocks: list[_Block] = []
+    while rest:
+        level, weight = rest.pop()
+        length = 1
+        total = weight * level
+        if blocks and blocks[-1].level >= level:
+            before = blocks.pop()
+            length += before.length
+            total = before.weight * before.level + total
+            weight += before.weight
+            level = total / weight
+            while rest and level >= rest[-1][0]:
+                following, its_weight = rest.pop()
+                length += 1
+                total += its_weight * following
+                weight += its_weight
+                level = total / weight
+            while blocks and blocks[-1].level >= level:
+                before = blocks.pop()
+                length += before.length
+                total += before.weight * before.level
+                weight += before.weight
+                level = total / weight
+        blocks.append(_Block(level, weight, length))
+    return np.repeat([block.level for block in blocks], [block.length for block in blocks])[::-1]
+
+
+class _Block(NamedTuple):
+    """Neighbours with one fitted value."""
+
+    level: float
+    weight: float
+    length: int
 
 
 def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> FloatArray:

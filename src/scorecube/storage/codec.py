@@ -193,7 +193,8 @@ def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.
     for name, array in arrays.items():
         notes = array.attributes
         coordinates.update(array.dims, notes.pop("coordinates", "").split())
-        variables[name] = xr.Variable(array.dims, _values(name, array, files), notes)
+        dims = name if array.dims == (name,) else array.dims
+        variables[name] = schema.variable_of(dims, _values(name, array, files), notes)
     named = {name: variables.pop(name) for name in sorted(coordinates & variables.keys())}
     return with_pairs(xr.Dataset(variables, named, attributes))
 

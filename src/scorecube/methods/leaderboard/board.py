@@ -26,7 +26,7 @@ from scorecube.errors import BadPlan, option, plural
 from scorecube.methods.leaderboard.record import Leaderboard
 from scorecube.methods.leaderboard.view import RUNS_OF_SEVERAL
 from scorecube.statistics.intervals import FEW, mean_limits
-from scorecube.statistics.rank_sets import with_equals
+from scorecube.statistics.rank_sets import average_ranks, with_equals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +95,6 @@ class Board(Leaderboard):
         return replace(table, notes=notes)
 
     def values(self, table: ScoreTable, totals: Totals) -> dict[str, Any]:
-        from scipy.stats import rankdata  # takes long to import
-
         means = np.stack([table.means_in(part) for part in table.strata], axis=1)
         limits = np.array(
             [
@@ -108,7 +106,7 @@ class Board(Leaderboard):
         ranks = np.empty(means.shape)
         for cell, collection in np.ndindex(means.shape[:2]):
             equal = with_equals(means[cell, collection], least_of(table, cell))
-            ranks[cell, collection] = rankdata(-equal if table.higher[cell] else equal)
+            ranks[cell, collection] = average_ranks(-equal if table.higher[cell] else equal)
         return super().values(table, totals) | {
             "collection_mean": means,
             "collection_mean_low": limits[:, :, 0],
@@ -140,11 +138,10 @@ def small_notes(table: ScoreTable) -> list[str]:
 
 def rank_shares(cube: xr.Dataset) -> xr.Dataset:
     """Return the share of other runs with a lower score on a topic, in place of scores."""
-    from scipy.stats import rankdata  # takes long to import
-
     scores = cube[names.SCORE]
     labels = labels_of(cube, names.METRIC)
-    ranks = rankdata(scores.values, axis=scores.get_axis_num(names.RUN))
+    along = scores.get_axis_num(names.RUN)
+    ranks = np.apply_along_axis(average_ranks, along, scores.values)
     about = {
         names.METRIC: label_array([f"rank:{metric}" for metric in labels]),
         names.SCORE_LOW: (names.METRIC, np.zeros(len(labels))),

@@ -12,7 +12,7 @@ from scorecube.analyses.differences import least_of
 from scorecube.analyses.pairs import binary_notes
 from scorecube.analyses.protocol import Array, Arrays, Concat, Part, Totals
 from scorecube.analyses.table import ScoreTable
-from scorecube.collection.schema import LARGEST_SCORE
+from scorecube.collection.schema import LARGEST_SCORE, variable_of
 from scorecube.declare import Variable, View, option_field
 from scorecube.errors import counted
 from scorecube.methods.pairs.tests import OF_TESTS, PairTest
@@ -111,8 +111,8 @@ class Paired(PairTest):
         facts: dict[str, Any] = {"trials": 0}
         if self.margin is not None:
             facts["margin"] = self.margin
-        result = super().result(table, totals)
-        return result.assign_coords(test=list(self.tests)).assign_attrs(facts)
+        result = super().result(table, totals).assign_attrs(facts)
+        return result.assign_coords(test=variable_of("test", self.tests))
 
     def tested(self, table: ScoreTable, totals: Totals, values: Arrays) -> Arrays:
         p = totals["p"]

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.frames import combine, frame_of, labelled
 from scorecube.analyses.printed import number
-from scorecube.collection.schema import CELL, labels_of
+from scorecube.collection.schema import CELL, labels_of, variable_of
 from scorecube.declare import (
     DISCRIMINATION,
     Answer,
@@ -108,7 +108,8 @@ def separated(result: xr.Dataset, joint: bool) -> Iterator[Answer]:
     attrs = result.attrs
     part = result
     if names.TEST in result.dims:  # by the test that was asked for first
-        part = result.isel({names.TEST: 0})
+        first = variable_of((), result[names.TEST].values[0])
+        part = result.drop_vars(names.TEST).isel(test=0).assign_coords(test=first)
     what = "pairs of runs separated"
     if attrs.get("baseline") is not None:
         what = f"runs separated from {attrs['baseline']}"

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from xarray.core.indexing import IndexSelResult
 
+from scorecube.collection.schema import variable_of
 from scorecube.names import PAIR, RUN_A, RUN_B
 
 Positions = np.ndarray[Any, np.dtype[np.intp]]
@@ -36,7 +37,7 @@ class PairIndex(xr.Index):
         """Return the coordinates, with the attributes of others."""
         known = variables or {}
         attrs = {name: known[name].attrs if name in known else {} for name in self.of}
-        return {name: xr.Variable(PAIR, of, attrs[name]) for name, of in self.of.items()}
+        return {name: variable_of((PAIR,), of, attrs[name]) for name, of in self.of.items()}
 
     def isel(self, indexers: Mapping[Any, Any]) -> Self | None:
         """Return that of some pairs; None of a single one."""

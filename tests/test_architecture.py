@@ -75,7 +75,13 @@ HOMES = {
     "numcodecs": ("storage/codec.py",),
     "obstore": ("storage/object_place.py",),
     "pandas": (
-        *("collection/judgement_sets.py", "analyses/frames.py", "analyses/printed.py", "methods/"),
+        *(
+            "collection/judgement_sets.py",
+            "collection/schema.py",
+            "analyses/frames.py",
+            "analyses/printed.py",
+            "methods/",
+        ),
         *("ingest/", "report/", "workflow/api.py"),
     ),
     "pooch": ("ingest/public.py",),

@@ -27,6 +27,13 @@ MODULES = [
 PAGES = [name for name in MODULES if name not in ("analyses", "methods", "workflow")]
 """Modules with a page: what the others offer stands on the pages of `OFFERED`, or is no more than names."""
 EXAMPLE = re.compile(r"^Example: (.*(?:\n.+)*)$", re.MULTILINE)
+
+
+def _is_error(name: str) -> bool:
+    offered = getattr(scorecube, name)
+    return isinstance(offered, type) and issubclass(offered, scorecube.ScorecubeError)
+
+
 OFFERED = {
     "Read scores and judge runs": (
         *("read_rankings", "evaluate", "with_rankings", "import_scores"),
@@ -44,7 +51,9 @@ OFFERED = {
     },
     "Numbers of topics": ("topic_set_size", "wcw"),
     "Results": ("samples", "table", "figure", "report", "latex", "markdown"),
-    "Studies": ("open_study", "ScorecubeError"),
+    "Studies": ("open_study", "Study"),
+    "Your own": ("Analysis", "metric"),
+    "Errors": [kind for kind in scorecube.__all__ if _is_error(kind)],
 }
 """What `scorecube` offers, by what people do."""
 MEMBERS = {"Study": "add", "Collection": "cube rankings result results contents forget"}

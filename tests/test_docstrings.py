@@ -14,8 +14,6 @@ import scorecube
 REPO = Path(__file__).parents[1]
 UNDERLINED = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 ARGUMENTS = re.compile(r"^([a-z]\w*(?:, [a-z]\w*)*): ", re.MULTILINE)
-NO_EXAMPLE = {"ScorecubeError"}
-"""What an example would not explain: a base class that is only caught."""
 
 
 def sections(doc: str) -> dict[str, str]:
@@ -43,7 +41,8 @@ def lacking(name: str, thing: Any) -> list[str]:
     returned = getattr(thing, "__annotations__", {}).get("return", "None")
     if inspect.isfunction(thing) and returned != "None" and "Returns" not in parts:
         problems.append(f"{name}: no section Returns")
-    if "Examples" not in parts and name not in NO_EXAMPLE:
+    is_explained = inspect.isclass(thing) and issubclass(thing, scorecube.ScorecubeError)
+    if "Examples" not in parts and not (is_explained or inspect.ismodule(thing)):
         problems.append(f"{name}: no section Examples")
     return problems
 

@@ -44,7 +44,8 @@ def test_arrays_with_labels() -> None:
     assert one["topic"].values.tolist() == ["1", "2", "3"]
     both = sc.cube_from_scores({"AP": values, "Q": values.tolist()}, **labels)
     assert both["metric"].values.tolist() == ["AP", "Q"]
-    for wrong in ({}, {"runs": "ab", "topics": "12"}):
+    others: list[dict[str, Any]] = [{}, {"runs": "ab", "topics": "12"}]
+    for wrong in others:
         with pytest.raises((BadInput, ValueError)):
             sc.cube_from_scores({"AP": values}, **wrong)
 

@@ -14,11 +14,26 @@ from scorecube.methods.index import BUILT_IN
 from scorecube.report import report as report  # before others import the package of this name
 
 if TYPE_CHECKING:
+    from scorecube import testing as testing
+    from scorecube.analyses.protocol import Analysis as Analysis
     from scorecube.analyses.variances import variances as variances
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
     from scorecube.collection.selection import standardise as standardise
+    from scorecube.errors import BadArgument as BadArgument
+    from scorecube.errors import BadInput as BadInput
+    from scorecube.errors import BadName as BadName
+    from scorecube.errors import BadOutput as BadOutput
+    from scorecube.errors import BadPlan as BadPlan
+    from scorecube.errors import BadStudy as BadStudy
+    from scorecube.errors import ClusterFailed as ClusterFailed
+    from scorecube.errors import CorruptStudy as CorruptStudy
+    from scorecube.errors import FetchFailed as FetchFailed
     from scorecube.errors import ScorecubeError as ScorecubeError
+    from scorecube.errors import StoreFailed as StoreFailed
+    from scorecube.errors import SweepFailed as SweepFailed
+    from scorecube.errors import UnknownCollection as UnknownCollection
+    from scorecube.errors import UnknownName as UnknownName
     from scorecube.ingest.public import fetch as fetch
     from scorecube.methods.compare.comparison import compare as compare
     from scorecube.methods.compare.gate import gate as gate
@@ -26,8 +41,10 @@ if TYPE_CHECKING:
     from scorecube.methods.design.sizes import wcw as wcw
     from scorecube.methods.index import *  # noqa: F403
     from scorecube.methods.leaderboard.record import rank_sets as rank_sets
+    from scorecube.metrics.registry import metric as metric
     from scorecube.report.papers import latex as latex
     from scorecube.report.papers import markdown as markdown
+    from scorecube.storage.study import Study as Study
     from scorecube.workflow.api import analyse as analyse
     from scorecube.workflow.api import cube_from_scores as cube_from_scores
     from scorecube.workflow.api import evaluate as evaluate
@@ -46,15 +63,20 @@ if TYPE_CHECKING:
 __version__ = "1.0.0.dev0"
 
 _NAMES = {
+    "analyses.protocol": "Analysis",
     "analyses.variances": "variances",
     "methods.leaderboard.record": "rank_sets",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",
     "methods.design.sizes": "topic_set_size wcw",
-    "errors": "ScorecubeError",
+    "errors": "BadArgument BadInput BadName BadOutput BadPlan BadStudy ClusterFailed CorruptStudy "
+    "FetchFailed ScorecubeError StoreFailed SweepFailed UnknownCollection UnknownName",
     "ingest.public": "fetch",
+    "metrics": "metric",
     "report": "report",
     "report.papers": "latex markdown",
+    "storage.study": "Study",
+    "testing": "testing",
     "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
     "list_analyses list_metrics open_study read_rankings samples table",
     "methods.compare.comparison": "compare",
@@ -75,7 +97,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         for problem in load_plugins():
             warnings.warn(problem, stacklevel=2)
-        value = getattr(import_module(_MODULES[name]), name)
+        module = import_module(_MODULES[name])
+        value = getattr(module, name, module)  # `testing` is the module itself
         _register_accessor()
         return value
     from scorecube.errors import did_you_mean

@@ -21,8 +21,6 @@ END = "\x03"
 BETWEEN = "\x04"
 """Control character between what Python and what the command line says."""
 MARKED = re.compile(f"{START}([^{END}]*){END}")
-FLAGS = {"ranges": "--range"}
-"""Flags that are not spelled as the argument is."""
 LONG_WORD = re.compile(f"[^\\s{START}{END}]{{300,}}")
 """Text without blanks that is shortened in messages: cells of files may have any length."""
 CONTROL = re.compile(
@@ -105,10 +103,10 @@ def _parts(match: re.Match[str]) -> tuple[str, Any]:
 
 def default_flag(name: str) -> str:
     """Return the flag of an argument: ``--top-runs`` of ``top_runs``."""
-    return FLAGS.get(name) or "--" + name.replace("_", "-")
+    return "--" + name.replace("_", "-")
 
 
-class ScorecubeError(Exception):
+class ScorecubeError(ValueError):
     """Base of all errors raised on purpose; the command line exits with status 1.
 
     text: Message; arguments in it are named with `option`.
@@ -172,7 +170,11 @@ class BadInput(ScorecubeError):
 
 
 class BadName(ScorecubeError):
-    """A metric, gain setting, run, topic or table name that does not exist or does not parse."""
+    """A name that does not parse, or cannot be used here, of a metric or a gain setting."""
+
+
+class UnknownName(BadName, KeyError):
+    """A metric, run, topic, table, column or method that does not exist; also a `KeyError`."""
 
 
 class BadPlan(ScorecubeError):
@@ -189,6 +191,10 @@ class BadOutput(ScorecubeError):
 
 class BadStudy(ScorecubeError):
     """A study that does not exist, lacks the requested content, or already holds other content."""
+
+
+class UnknownCollection(BadStudy, KeyError):
+    """A collection that a study does not hold; also a `KeyError`."""
 
 
 class SweepFailed(ScorecubeError):

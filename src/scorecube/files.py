@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scorecube.errors import BadOutput
+from scorecube.errors import BadOutput, ScorecubeError
 
 PathLike = str | os.PathLike[str]
 FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20].)", re.DOTALL)
@@ -106,6 +106,8 @@ def check_target(path: PathLike) -> None:
 def _translated_errors(target: Path) -> Iterator[None]:
     try:
         yield
+    except ScorecubeError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a zero character in the path
         reason = getattr(error, "strerror", None) or error
         raise BadOutput(f"{target}: cannot be written: {reason}", option="out") from None

@@ -28,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "swap": {"size": 5, "bins": 120, "confidence": (0.9, 0.7, 0.55), "required": "suffix"},
     "stability": {"size": 6, "fuzziness": (0.0,)},
     "bootstrap": {"alphas": (0.2, 0.05)},
-    "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "keep_unpooled": False},
+    "teams": {"leave": (1, 2), "topic_sizes": (6,), "pool_depth": 3, "drop_unpooled": True},
     "judges": {"labels": (4, 8)},
 }
 """Options that are not the default: limits depend on the order of labels, by which groups are drawn; `fuzziness` is a share of the mean, which adding a constant changes."""

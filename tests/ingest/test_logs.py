@@ -23,7 +23,7 @@ def read(paths: Any, **options: Any) -> tuple[Cells, list[str]]:
     cubes = sc.import_scores(paths, collections=True, notify=said.append, **options)
     found: Cells = {}
     for name, cube in cubes.items():
-        cells = cube["score"].isel(gain=0, drop=True).to_series().dropna()
+        cells: Any = cube["score"].isel(gain=0, drop=True).to_series().dropna()
         for labels, value in cells.items():
             found[" ".join(filter(None, (name, *labels)))] = round(float(value), 4)
     return found, said

@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.schema import COORDINATES, labels_of, variable_of
 from scorecube.declare import Column, Down, Table, Variable
-from scorecube.errors import BadName, natural_key
+from scorecube.errors import UnknownName, natural_key
 
 COLLECTION = names.COLLECTION
 KEYS = (COLLECTION, names.METRIC, names.GAIN)
@@ -135,7 +135,7 @@ def _quantity(result: xr.Dataset, column: Column, dims: Sequence[str]) -> xr.Var
     elif name in result.attrs:
         variable = variable_of((), result.attrs[name])
     else:
-        raise BadName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
+        raise UnknownName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
     if column.at:
         (along,) = {*variable.dims} - {*dims}
         variable = variable.isel({along: labels_of(result, str(along)).index(column.at)})

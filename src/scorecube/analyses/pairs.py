@@ -12,7 +12,7 @@ from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import IntArray
 from scorecube.collection.schema import label_array
-from scorecube.errors import BadName, BadPlan, counted
+from scorecube.errors import BadPlan, UnknownName, counted
 from scorecube.kernels.ranks import ranks_above
 
 REFUSED_BINARY = 5
@@ -49,7 +49,7 @@ def check_pairs(
             f"found {counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
         )
     if baseline is not None and baseline not in table.runs:
-        raise BadName(f"no run {baseline!r} in the scores", option="baseline")
+        raise UnknownName(f"no run {baseline!r} in the scores", option="baseline")
     return table
 
 

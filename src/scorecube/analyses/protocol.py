@@ -113,9 +113,54 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis(Method):
-    """Base of methods whose results are stored; their fields are their options.
+    """Base of methods whose results are stored: a frozen record whose fields are its options.
 
-    The first line of a docstring is the summary in `methods.index`.
+    A method declares `name`, `view` and `variables`, and has `block` (of one with trials) and
+    `result`; the others have defaults. The first line of its docstring is its summary.
+
+    Attributes
+    ----------
+    name
+        On the command line and in studies.
+    variables
+        What a result holds: name, role, meaning, dims.
+    view
+        Tables, answers and figure of a result; a table of all values without one.
+    resamples, default_trials
+        Whether there are trials, and how many where none are asked for.
+
+    Raises
+    ------
+    BadPlan
+        Options that are invalid, when a record is made.
+
+    See Also
+    --------
+    scorecube.analyse : Runs a method over a cube.
+    scorecube.analyses.Sum : Counts that are added over blocks of trials.
+    scorecube.declare.Variable : What is declared of each array of a result.
+
+    Examples
+    --------
+    A method without trials; the docs have one with trials, a table and a figure.
+
+    >>> from dataclasses import dataclass
+    >>> from scorecube import analyse
+    >>> from scorecube.declare import Variable, along
+    >>> from scorecube.testing import simulate_cube
+    >>> BEST = along(("metric", "gain"), Variable("best", "estimate", "highest mean", "score"))
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Best(Analysis):
+    ...     name = "best"
+    ...     variables = BEST
+    ...     resamples = False
+    ...
+    ...     def result(self, table, totals):
+    ...         return table.dataset(BEST, {"best": table.means.max(axis=-1)})
+    >>> cube = simulate_cube(n_runs=4)
+    >>> best = analyse(cube, Best())["best"]
+    >>> bool((best == cube["score"].mean("topic").max("run")).all())
+    True
     """
 
     elsewhere: ClassVar[str] = "; trials and seed are given to analyse or Entry"

@@ -35,7 +35,7 @@ def analysis_command(name: str) -> Callable[..., None]:
     shared = {key: option for key, option in SHARED.items() if kind.resamples or key != TRIALS}
     if kind.resamples:
         shared[TRIALS] = replace(shared[TRIALS], default=kind.default_trials)
-    if any(option.flag == "--topics" for option in options.values()):  # numbers of topics
+    if any("--topics" in option.flags for option in options.values()):  # numbers of topics
         shared["topics"] = replace(shared["topics"], flag="--only-topics")
 
     def command(

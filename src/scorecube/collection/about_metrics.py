@@ -114,10 +114,10 @@ def stored_ranges(cube: xr.Dataset) -> FloatArray:
     return ends
 
 
-def ranges_of(scores: xr.DataArray) -> dict[str, Range]:
+def ranges_of(scores: object) -> dict[str, Range]:
     """Return the ranges that xarray's scores know, by metric; none of other scores."""
     known = (names.METRIC, names.SCORE_LOW, names.SCORE_HIGH)
-    if not {*known} <= {*getattr(scores, "coords", ())}:
+    if not isinstance(scores, xr.Dataset | xr.DataArray) or not {*known} <= {*scores.coords}:
         return {}
     metrics, low, high = (np.atleast_1d(scores[name].values).tolist() for name in known)
     ends = zip(low, high, strict=True)
@@ -165,7 +165,7 @@ def without_range(cubes: Iterable[xr.Dataset]) -> str:
     if not lacking:
         return ""
     first = next(iter(lacking))
-    way = either(f"ranges={{{first!r}: (0, 1)}}", f"--range {shlex.quote(first)}=0,1")
+    way = either(f"ranges={{{first!r}: (0, 1)}}", f"--ranges {shlex.quote(first)}=0,1")
     return Note(
         f"no range is known of {listed(list(lacking))}: a mean has no limits where fewer than 8 "
         f"scores differ; state it, as {way}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
@@ -18,6 +18,16 @@ from scorecube.metrics import Metric
 DIMS = (names.METRIC, names.GAIN, names.RUN, names.TOPIC)
 """Dims of scores, in the order of all arrays."""
 
+
+class Measure(Protocol):
+    """A measure of ir_measures, such as ``ir_measures.nDCG @ 10``."""
+
+    def validate_params(self) -> object:
+        """Check its settings."""
+
+
+MetricLike = str | Metric | Measure
+"""A metric by its name, see `scorecube.list_metrics`, or as an object."""
 CubeLike = xr.Dataset | xr.DataArray
 """Scores with the dims run and topic, perhaps metric and gain."""
 CubesLike = CubeLike | xr.DataTree | Mapping[str, xr.Dataset | xr.DataArray]

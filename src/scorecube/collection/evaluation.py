@@ -8,7 +8,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.arguments import check_dataset, labels, metric_names
+from scorecube.collection.arguments import MetricLike, check_dataset, labels, metric_names
 from scorecube.collection.other_metrics import OtherMetric, read_metric
 from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values
@@ -21,7 +21,7 @@ EXCLUDED = "topics_without_relevant"
 
 def evaluate(
     rankings: xr.Dataset,
-    metrics: Iterable[Any],
+    metrics: Iterable[MetricLike],
     gains: Iterable[str] = (names.AUTO,),
     *,
     progress: Callable[[int, int], None] | None = None,

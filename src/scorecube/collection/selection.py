@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.about_metrics import higher_of
-from scorecube.collection.arguments import as_cube, labels, metric_names
+from scorecube.collection.arguments import MetricLike, as_cube, labels, metric_names
 from scorecube.collection.other_metrics import read_metric
-from scorecube.errors import BadInput, BadName, BadPlan, counted, either, nearest, option
+from scorecube.errors import (
+    BadInput,
+    BadName,
+    BadPlan,
+    UnknownName,
+    counted,
+    either,
+    nearest,
+    option,
+)
 from scorecube.metrics import Metric
 
 NAMED = 3
@@ -27,7 +36,7 @@ DROPPED = either('sc.select(cube, missing="drop")', "--missing drop")
 def select(
     cube: xr.Dataset,
     *,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     gains: Sequence[str] | None = None,
     runs: Sequence[str] | None = None,
     topics: Sequence[str] | None = None,
@@ -96,7 +105,7 @@ def _chosen(cube: xr.Dataset, dim: str, wanted: Sequence[Any]) -> list[str]:
         raise BadName(f"no {dim} given: name some, or leave the choice out to take all")
     for label in asked:
         if label not in has:
-            raise BadName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, [*has])}")
+            raise UnknownName(f"no {dim} {label!r} in the cube; nearest: {nearest(label, [*has])}")
     if dim in (names.RUN, names.TOPIC):
         return [label for label in has if label in set(asked)]
     return list(dict.fromkeys(asked))
@@ -123,7 +132,7 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: object) -> xr.Dataset:
     has = schema.labels_of(cube, names.METRIC)
     metric = str(parse_known(*metric_names("by", [by]))) if by else has[0]
     if metric not in has:
-        raise BadName(f"no metric {metric!r} in the cube to choose the top runs by")
+        raise UnknownName(f"no metric {metric!r} in the cube to choose the top runs by")
     place = has.index(metric)
     means = cube[names.SCORE].isel(metric=place, gain=0).mean(names.TOPIC).values
     sign = -1 if higher_of(cube)[place] else 1
@@ -209,7 +218,7 @@ def standardise(
     (['std-AB:AP', 'std-AB:nDCG@10'], 0.5)
     """
     if method not in ("std-AB", "std-CDF", "z"):
-        raise BadName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
+        raise UnknownName(f"no standardisation {method!r}; known: std-AB, std-CDF, z")
     cube = as_cube(cube)
     reference = select(cube, runs=reference_runs)
     if reference.sizes[names.RUN] < 2:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scorecube.declare.answers import Answers, Question
 from scorecube.declare.tables import Table
-from scorecube.errors import BadName
+from scorecube.errors import UnknownName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,11 +118,13 @@ class View:
     def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> Table:
         """Return a table; for no name that of the paper whose settings a result has, or the first.
 
-        Raises BadName: A table that does not exist.
+        Raises UnknownName: A table that does not exist.
         """
         chosen = name or self.first_table
         if name is None and results and results[0].attrs.get("preset") in self.tables:
             chosen = str(results[0].attrs["preset"])
         if chosen not in self.tables:
-            raise BadName(f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}")
+            raise UnknownName(
+                f"no table {chosen!r} of {self.name}; it has: {', '.join(self.tables)}"
+            )
         return self.tables[chosen]

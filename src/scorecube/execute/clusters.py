@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scorecube.errors import BadPlan, option
+from scorecube.errors import BadPlan, ScorecubeError, option
 from scorecube.execute.executor import Executor, default_workers, threads_of
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ def _connected(address: str, stack: ExitStack) -> Client:
                 f"the dask scheduler at {address} has distributed {there}, this program {here}; "
                 "start it in the same environment"
             )
+    except ScorecubeError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, TimeoutError, RuntimeError) as error:
         raise BadPlan(
             f"cannot connect to the dask scheduler at {address} ({error}); it needs distributed "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection import other_names as measures
 from scorecube.collection.about_metrics import ranges_of, read_ranges
+from scorecube.collection.arguments import CubeLike
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
@@ -32,6 +34,8 @@ from scorecube.ingest.scores import (
 from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
+ScoresLike = pd.DataFrame | CubeLike | Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
+"""Scores as tools hold them in memory, see `cube_from_scores`."""
 LEVELS = ("level 0", "level 1", "level 2")
 CELL = "cell of a frame"
 """Columns of nested scores: of labels, and of scores, called as no run and no topic is."""
@@ -199,17 +203,42 @@ def _of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
     return only_measures(found, None, measures.from_ir_measures, None, measures.IR_COUNTS)
 
 
+class ColumnOptions(TypedDict, total=False):
+    """Columns of a table of scores, by their names."""
+
+    run_column: str | None
+    topic_column: str | None
+    collection_column: str | None
+    seed_column: str | None
+    group_column: str | None
+    score_column: str | None
+
+
+class ScoresOptions(ColumnOptions, total=False):
+    """Options of `cube_from_scores` that do not decide what it returns."""
+
+    runs: Iterable[object] | None
+    topics: Iterable[object] | None
+    teams: Mapping[str, str] | None
+    systems: Mapping[str, str] | None
+    topic_groups: Mapping[str, str] | None
+    ranges: Mapping[str, tuple[float, float]] | None
+    notify: Notify | None
+
+
 @overload
 def cube_from_scores(
-    scores: Any, *, collections: Literal[True], **options: Any
+    scores: ScoresLike, *, collections: Literal[True], **options: Unpack[ScoresOptions]
 ) -> dict[str, xr.Dataset]: ...
 @overload
-def cube_from_scores(scores: Any, **options: Any) -> xr.Dataset: ...
 def cube_from_scores(
-    scores: Any,
+    scores: ScoresLike, *, collections: Literal[False] = False, **options: Unpack[ScoresOptions]
+) -> xr.Dataset: ...
+def cube_from_scores(
+    scores: ScoresLike,
     *,
-    runs: Iterable[Any] | None = None,
-    topics: Iterable[Any] | None = None,
+    runs: Iterable[object] | None = None,
+    topics: Iterable[object] | None = None,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
     topic_groups: Mapping[str, str] | None = None,
@@ -267,7 +296,7 @@ def cube_from_scores(
     if runs is not None and topics is not None:
         index = pd.Index(list(map(str, runs)), name=names.RUN)
         columns_of = pd.Index(list(map(str, topics)), name=names.TOPIC)
-        arrays = scores if isinstance(scores, Mapping) else {SCORE: scores}
+        arrays: Mapping[Any, Any] = scores if isinstance(scores, Mapping) else {SCORE: scores}
         scores = {
             metric: pd.DataFrame(values, index, columns_of, copy=False)
             for metric, values in arrays.items()

@@ -83,7 +83,7 @@ class ImportOptions:
     ranges: str | tuple[str, ...] = option_field(
         (),
         "Least and greatest score that there can be, such as f1=0,100; several between semicolons.",
-        flag="--range",
+        flag="--ranges --range",
     )
 
 

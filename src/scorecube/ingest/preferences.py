@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import uses_gains
-from scorecube.errors import BadInput, BadName
+from scorecube.errors import BadInput, UnknownName
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.ingest.tables import columns_of
@@ -58,7 +58,7 @@ def agreement_with_preferences(cube: xr.Dataset, preferences: pd.DataFrame) -> x
     try:
         at, by = (cube[names.SCORE].sel(topic=topics, run=of).values for of in (first, second))
     except KeyError:
-        raise BadName("preferences: a run or topic that is not in the scores") from None
+        raise UnknownName("preferences: a run or topic that is not in the scores") from None
     # Scores are equal up to 1e-12 of the largest of the metric, and of 1.
     largest = np.nanmax(np.abs(cube[names.SCORE].values), axis=(2, 3), initial=0.0, keepdims=True)
     limits = 1e-12 * np.maximum(1.0, largest[..., 0])

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from scorecube.errors import BadName, FetchFailed
+from scorecube.errors import FetchFailed, UnknownName
 from scorecube.ingest.formats import File
 from scorecube.ingest.reading import MATRIX
 from scorecube.ingest.scores import cubes_of, only_cube
@@ -106,7 +106,7 @@ def fetch_files(name: str) -> list[Path]:
 
     collections = public_collections()
     if name not in collections:
-        raise BadName(f"no public collection {name!r}; known: {', '.join(collections)}")
+        raise UnknownName(f"no public collection {name!r}; known: {', '.join(collections)}")
     known = collections[name]
     registry = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))
     address = os.environ.get(ADDRESS_VARIABLE) or registry["base"]

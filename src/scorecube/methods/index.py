@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from scorecube.errors import BadName
+from scorecube.errors import UnknownName
 
 if TYPE_CHECKING:
     from scorecube.analyses.calculation import Calculation
@@ -236,10 +236,10 @@ def all_names() -> tuple[str, ...]:
 def load(name: str) -> type[Analysis]:
     """Return the class of a method whose results are stored, importing its module.
 
-    Raises BadName: An unknown name.
+    Raises UnknownName: An unknown name.
     """
     if name not in names():
-        raise BadName(f"no analysis {name!r}; known: {', '.join(names())}")
+        raise UnknownName(f"no analysis {name!r}; known: {', '.join(names())}")
     return cast("type[Analysis]", find(name))
 
 

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from scorecube.errors import BadName, nearest
+from scorecube.errors import BadName, UnknownName, nearest
 from scorecube.metrics.registry import (
     DEFINITIONS,
     EVERY_METRIC,
@@ -66,7 +66,7 @@ def parse_metric(text: str) -> Metric:
     if shape is None:
         start = re.match(NAME, text.strip())
         name = start[0] if start else text
-        raise BadName(
+        raise UnknownName(
             f"unknown metric {text!r}; the nearest known ones are: "
             f"{nearest(name, list(DEFINITIONS))}"
         )

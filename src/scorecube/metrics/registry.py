@@ -232,6 +232,28 @@ def metric(
     ------
     BadName
         See `register`.
+
+    See Also
+    --------
+    list_metrics : All metrics that are known.
+    scorecube.metrics.Parameter : A setting in brackets, such as ``p=0.8``.
+
+    Notes
+    -----
+    The function is compiled by numba and called once a run, topic and gain setting, with
+    ``(ranks, levels, judged, gains, cutoff, parameters, out)``: int32 and int8 (entry,), int64
+    (level,), float64 (level,), int64, float64 (parameter,), and float64 (1,), where it writes the
+    score. The module `scorecube.metrics.registry` says what each holds.
+
+    Examples
+    --------
+    Whether the first document is relevant, from 0 to 1:
+
+    >>> @metric("First", source="an example", range=(0, 1))
+    ... def first(ranks, levels, judged, gains, cutoff, parameters, out):
+    ...     out[0] = 1.0 if len(ranks) > 0 and ranks[0] == 1 and levels[0] > 0 else 0.0
+    >>> DEFINITIONS.pop("First").name  # evaluate(rankings, ["First"]) would score runs with it
+    'First'
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:

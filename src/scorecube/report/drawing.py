@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION
-from scorecube.collection.arguments import as_cube
+from scorecube.collection.arguments import MetricLike, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.declare import View
 from scorecube.errors import BadName, BadPlan, option, visible
@@ -226,26 +226,49 @@ def with_figure_labels(results: Sequence[xr.Dataset]) -> list[xr.Dataset]:
 
 
 def figure(
-    result: xr.Dataset,
-    axes: Axes | None = None,
-    metrics: Sequence[Any] | None = None,
+    *results: xr.Dataset,
+    metrics: Sequence[MetricLike] | None = None,
+    by: str | None = None,
+    kind: str = "curves",
     top: int | None = None,
+    axes: Axes | None = None,
 ) -> Figure:
-    """Return the figure of a result at its first gain setting.
+    """Return the figure of results of one analysis, a collection each; see `scorecube.figure`.
 
-    result: A result of an analysis.
     axes: Where a figure of one panel is drawn; None for a figure of its own.
-    metrics: Metrics that are drawn; by default the first of a figure about one, else all.
-    top: Rows with names, as of runs; None for as many as a page has room for.
-    Raises BadName: A result of an analysis that has no figure.
-    Raises BadPlan: Axes, and a figure of several panels; several metrics of a figure about one.
+    Raises BadName: An analysis that has no figure.
+    Raises BadPlan: Axes, and a figure of several panels; several metrics of a figure about one;
+        what is about one collection, of several; bars of nothing.
     """
-    view = view_of_result(result)
-    result = as_cube(result)
+    view = view_of_result(results[0])
     check_figure(view)
-    if view.by_metric and metrics is not None and len(metrics) > 1:
-        raise BadPlan(f"the figure of {view.name} is about one metric", option="metrics")
-    return draw(view, of_metrics(result, metrics), axes=axes, top=top)
+    if kind == "bars" and by is None:
+        text = f"{option('kind', kind)} is about {option('by')}; state what the bars are of"
+        raise BadPlan(text, option="by")
+    if len(results) > 1:
+        if by is not None or view.overview is None:
+            known = ", ".join(str(result.attrs[COLLECTION]) for result in results)
+            raise BadPlan(
+                f"{view.name} is drawn for one collection at a time; name one with "
+                f"{option('collections')}: {known}",
+                option="collections",
+            )
+        shown = with_figure_labels([of_metrics(result, metrics) for result in results])
+        return drawn(view.overview, shown, axes=axes, analysis=view.name, top=top)
+    result = as_cube(results[0])
+    if by is None:
+        if view.by_metric and metrics is not None and len(metrics) > 1:
+            raise BadPlan(f"the figure of {view.name} is about one metric", option="metrics")
+        return draw(view, of_metrics(result, metrics), axes=axes, top=top)
+    if axes is not None:
+        text = f"{option('by', by)} makes a figure of its own; leave {option('ax')} out"
+        raise BadPlan(text, option="ax")
+    part = of_metrics(result, metrics)
+    if kind == "curves":
+        return draw_together(view, part, by, top=top)
+    if view.overview is None or names.CONFIDENCE not in part.dims:
+        raise BadPlan(f"{view.name} has no bars; draw curves", option="kind")
+    return draw_bars(view, part, by, top=top)
 
 
 def check_figure(view: View) -> None:

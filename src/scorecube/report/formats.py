@@ -36,7 +36,7 @@ from scorecube.analyses.frames import (
 from scorecube.analyses.printed import AS_PRINTED, MARKS
 from scorecube.declare import Table
 from scorecube.declare.tables import LIMITS, Shown
-from scorecube.errors import BadName, BadPlan, counted, option, visible
+from scorecube.errors import BadPlan, UnknownName, counted, option, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.marks import with_marks, written
@@ -92,7 +92,7 @@ def render(
     caption: Of a table in LaTeX or Markdown, in their marks.
     digits: Decimals of rounded numbers; None for those that limits allow.
     mark: ``bold`` or ``superscript``, of what the paper of a table prints in boldface.
-    Raises BadName: An unknown format, or a column that the table does not have.
+    Raises UnknownName: An unknown format, or a column that the table does not have.
     Raises BadPlan: Marks of a table without any.
     """
     if mark is not None and MARKS not in frame.attrs:
@@ -100,7 +100,7 @@ def render(
         wrong = f"{option('mark', mark)}: tables with boldface in a paper have marks: {of_papers}"
         raise BadPlan(wrong, option="mark")
     if form not in FORMATS:
-        raise BadName(f"no format {form!r}; known: {', '.join(FORMATS)}")
+        raise UnknownName(f"no format {form!r}; known: {', '.join(FORMATS)}")
     if form in ("csv", "json"):
         frame = data_columns(frame, columns)
         return _csv(frame) if form == "csv" else as_json(as_records(frame))

@@ -25,7 +25,7 @@ from scorecube import names
 from scorecube.analyses.frames import COLLECTION, combine, frame_of
 from scorecube.collection.schema import labels_of
 from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, Question, View
-from scorecube.errors import BadName, BadStudy, counted, plural, visible
+from scorecube.errors import BadStudy, UnknownName, counted, plural, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
@@ -124,7 +124,7 @@ def write_page(
     design: Options of the design that the page shows, by name.
     progress: Called with (results drawn, results in total).
     Raises BadStudy: A study without collections, or without one of those.
-    Raises BadName: A primary metric that no collection has.
+    Raises UnknownName: A primary metric that no collection has.
     Raises BadOutput: A path that cannot be written.
     """
     check_target(Path(path))
@@ -139,7 +139,7 @@ def write_page(
     facts = [row for row in overview(study)["collections"] if row["name"] in chosen]
     known = list(dict.fromkeys(chain.from_iterable(row["metrics"] for row in facts)))
     if primary and primary not in known:
-        raise BadName(
+        raise UnknownName(
             f"no metric {primary!r} in the study; it has: {', '.join(known)}", option="primary"
         )
     sections: dict[tuple[str, str], Section] = {}

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, trait, where
-from scorecube.collection.arguments import as_cube, labels
+from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.declare import Table, View
 from scorecube.errors import counted
 from scorecube.methods import index
@@ -31,7 +30,7 @@ def latex(
     columns: Sequence[str] | None = None,
     top: int | None = None,
     *,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     digits: int | None = None,
 ) -> str:
     r"""Return a table of a result in LaTeX (booktabs), with a caption, for a paper.
@@ -59,7 +58,7 @@ def latex(
 
     Raises
     ------
-    BadName
+    UnknownName
         A table, a column or a metric that does not exist.
 
     Examples
@@ -78,7 +77,7 @@ def markdown(
     columns: Sequence[str] | None = None,
     top: int | None = None,
     *,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     digits: int | None = None,
 ) -> str:
     """Return a table of a result in Markdown, with a caption.
@@ -95,7 +94,7 @@ def markdown(
 
     Raises
     ------
-    BadName
+    UnknownName
         A table, a column or a metric that does not exist.
 
     Examples
@@ -114,7 +113,7 @@ def _text(
     name: str | None,
     columns: Sequence[str] | None,
     top: int | None,
-    metrics: Sequence[object] | None,
+    metrics: Sequence[MetricLike] | None,
     digits: int | None,
 ) -> str:
     view = view_of_result(result)

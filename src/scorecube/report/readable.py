@@ -13,7 +13,7 @@ import pandas as pd
 from scorecube.analyses.frames import KEYS, LIMITS_AT, ONE_TRIAL, trait
 from scorecube.declare import Marked
 from scorecube.declare.numbers import NONE, UNKNOWN, decimals_of
-from scorecube.errors import BadName, option, visible
+from scorecube.errors import UnknownName, option, visible
 
 TO = "\N{EN DASH}"
 PLAIN = ".4f"
@@ -157,11 +157,11 @@ def layout_of(
 
 
 def check_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> None:
-    """Refuse columns that a table does not have (BadName)."""
+    """Refuse columns that a table does not have (UnknownName)."""
     known = [*map(str, frame.columns), *intervals_of(frame)]
     for column in columns or ():
         if column not in known:
-            raise BadName(
+            raise UnknownName(
                 f"{option('columns')}: no column {column!r}; the table has: {', '.join(known)}",
                 option="columns",
             )

@@ -13,11 +13,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import KEYS, frame_of
-from scorecube.collection.arguments import as_cube, check_dataset, metric_names
+from scorecube.collection.arguments import MetricLike, as_cube, check_dataset, metric_names
 from scorecube.collection.selection import parse_known
 from scorecube.declare import Answer, View, number_range
 from scorecube.declare.options import options_of
-from scorecube.errors import BadName, BadPlan, counted, nearest, option
+from scorecube.errors import BadPlan, UnknownName, counted, nearest, option
 from scorecube.methods import index
 from scorecube.report.views import view_of
 
@@ -113,8 +113,8 @@ def _words(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def chosen_metrics(metrics: Sequence[Any], known: list[str]) -> list[str]:
-    """Return names of metrics as results have them; refuse those that none has (BadName)."""
+def chosen_metrics(metrics: Sequence[MetricLike], known: list[str]) -> list[str]:
+    """Return names of metrics as results have them; refuse those that none has (UnknownName)."""
     chosen = [
         name if name in known else str(parse_known(name))
         for name in metric_names("metrics", metrics)
@@ -122,16 +122,18 @@ def chosen_metrics(metrics: Sequence[Any], known: list[str]) -> list[str]:
     for metric in chosen:
         if metric not in known:
             close = nearest(metric, known)
-            raise BadName(f"no metric {metric!r} in the result; nearest: {close}", option="metrics")
+            raise UnknownName(
+                f"no metric {metric!r} in the result; nearest: {close}", option="metrics"
+            )
     return chosen
 
 
-def of_metrics(result: xr.Dataset, metrics: Sequence[Any] | None) -> xr.Dataset:
+def of_metrics(result: xr.Dataset, metrics: Sequence[MetricLike] | None) -> xr.Dataset:
     """Return the part of a result, or of a cube, that is about some metrics, in their order.
 
     Comparisons of two metrics are of both, where several are chosen, and of either, where one is.
 
-    Raises BadName: A metric that the result does not have.
+    Raises UnknownName: A metric that the result does not have.
     Raises BadPlan: A result without metrics.
     """
     if metrics is None:
@@ -159,12 +161,12 @@ def select_rows(
     sort: Columns, the most important first; with ``:desc`` the largest values come first.
     top: How many of the first rows to keep: of each metric, gain setting and collection in tables
         of runs or topics, else of each collection.
-    Raises BadName: A column that the table does not have.
+    Raises UnknownName: A column that the table does not have.
     """
     descending = {name.removesuffix(DESCENDING): name.endswith(DESCENDING) for name in sort or ()}
     for column in descending:
         if column not in frame:
-            raise BadName(f"{option('sort')}: no column {column!r}", option="sort")
+            raise UnknownName(f"{option('sort')}: no column {column!r}", option="sort")
     if descending:
         ascending = [not largest_first for largest_first in descending.values()]
         frame = frame.sort_values([*descending], ascending=ascending, kind="stable")

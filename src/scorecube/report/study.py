@@ -12,11 +12,11 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION, combine, frame_of
-from scorecube.collection.arguments import metric_names
+from scorecube.collection.arguments import MetricLike, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import View
-from scorecube.errors import BadName, BadPlan, BadStudy, CorruptStudy, ScorecubeError, option
+from scorecube.errors import BadPlan, BadStudy, CorruptStudy, ScorecubeError, UnknownName, option
 from scorecube.report.papers import FORMATS, caption
 from scorecube.report.results import chosen_metrics, of_metrics, told_options
 from scorecube.report.tables import averages
@@ -34,11 +34,11 @@ Where = Mapping[str, str]
 
 
 def find_view(study: Study, analysis: str) -> View:
-    """Return the view of an analysis that exists, or of which the study has results (BadName)."""
+    """Return the view of an analysis that exists, or with results in the study (UnknownName)."""
     known = view_names()
     stored = chain.from_iterable(part.contents()["results"] for part in study.collections())
     if analysis not in known and analysis not in stored:
-        raise BadName(f"no analysis {analysis!r}; known: {', '.join(known)}")
+        raise UnknownName(f"no analysis {analysis!r}; known: {', '.join(known)}")
     return view_of(analysis)
 
 
@@ -50,7 +50,7 @@ def collect_table(
     *,
     every: bool = False,
     average: bool = False,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     form: str = "",
     where: Where | None = None,
 ) -> tuple[pd.DataFrame, str]:
@@ -123,7 +123,7 @@ def _results(
     study: Study,
     view: View,
     collections: Sequence[str] | None,
-    metrics: Sequence[Any] | None,
+    metrics: Sequence[MetricLike] | None,
     where: Where,
 ) -> list[xr.Dataset]:
     """Return the latest result of each collection that has the metrics, if one has.
@@ -227,7 +227,7 @@ def draw(
     study: Study,
     analysis: str,
     collections: Sequence[str] | None = None,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     by: str | None = None,
     form: str = "curves",
     top: int | None = None,
@@ -242,7 +242,7 @@ def draw(
     by: ``gain`` or ``sampling``, whose values in one result are drawn together.
     form: With `by`: ``curves`` in one panel, or ``bars`` of shares.
     where: Of results with these options only.
-    Raises BadName: An analysis or a metric that does not exist.
+    Raises UnknownName: An analysis or a metric that does not exist.
     Raises BadStudy: No result of the analysis.
     Raises BadPlan: What is about one collection, of several; results whose options differ.
     """
@@ -259,37 +259,4 @@ def draw(
     if differing := _differing(results):
         raise _of_several(analysis, differing)
     with showing(study, str(results[0].attrs[COLLECTION]), analysis):
-        return _drawn(view, results, metrics, by, form, top)
-
-
-def _drawn(
-    view: View,
-    results: Sequence[xr.Dataset],
-    metrics: Sequence[Any] | None,
-    by: str | None,
-    form: str,
-    top: int | None,
-) -> Figure:
-    """Return the figure of results of one view."""
-    from scorecube.report import drawing
-
-    analysis = view.name
-    if len(results) > 1:
-        if by is not None or view.overview is None:
-            known = ", ".join(str(result.attrs[COLLECTION]) for result in results)
-            raise BadPlan(
-                f"{analysis} is drawn for one collection at a time; name one with "
-                f"{option('collections')}: {known}",
-                option="collections",
-            )
-        shown = drawing.with_figure_labels([of_metrics(result, metrics) for result in results])
-        return drawing.drawn(view.overview, shown, analysis=analysis, top=top)
-    (result,) = results
-    if by is None:
-        return drawing.figure(result, metrics=metrics, top=top)
-    part = of_metrics(result, metrics)
-    if form == "curves":
-        return drawing.draw_together(view, part, by, top=top)
-    if view.overview is None or names.CONFIDENCE not in part.dims:
-        raise BadPlan(f"{analysis} has no bars; draw curves", option="form")
-    return drawing.draw_bars(view, part, by, top=top)
+        return drawing.figure(*results, metrics=metrics, by=by, kind=form, top=top)

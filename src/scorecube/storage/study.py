@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from scorecube.errors import BadStudy, counted, visible
+from scorecube.errors import BadStudy, UnknownCollection, counted, visible
 from scorecube.names import GAIN, METRIC, RUN, SCORE
 from scorecube.storage import heads
 from scorecube.storage.collection import Collection
@@ -93,7 +93,38 @@ def _is_begun(place: Place, folder: str) -> bool:
 
 
 class Study:
-    """Collections by name, in one store; see `open_study`."""
+    """Collections by name, in a directory or an object store, as `open_study` returns it.
+
+    Iterating over a study gives the names of its collections, sorted.
+
+    Attributes
+    ----------
+    path
+        Directory or URL.
+    writable
+        Whether it was opened with ``mode="a"``.
+
+    Raises
+    ------
+    UnknownCollection
+        ``study[name]`` of a collection that it does not hold; also a `KeyError`.
+
+    See Also
+    --------
+    open_study : Opens or creates one.
+    scorecube.storage.Collection : What ``study[name]`` returns: cube, rankings, results.
+    sweep : Analyses of all collections, stored in a study.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scorecube.testing import simulate_cube
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     study = open_study(folder + "/study", mode="a")
+    ...     study.add("week1", cube=simulate_cube(n_runs=4))
+    ...     "week1" in study, study["week1"].cube.sizes["run"]
+    (True, 4)
+    """
 
     def __init__(self, place: Place, *, writable: bool = False) -> None:
         self.place = place
@@ -127,7 +158,7 @@ class Study:
     def __getitem__(self, name: str) -> Collection:
         if name not in self:
             known = ", ".join(self) or "none yet"
-            raise BadStudy(f"{self.path}: no collection {name!r}; it has: {known}")
+            raise UnknownCollection(f"{self.path}: no collection {name!r}; it has: {known}")
         return Collection(self, name)
 
     def add(

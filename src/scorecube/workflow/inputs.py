@@ -6,13 +6,13 @@ import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import xarray as xr
 
 from scorecube import names
 from scorecube.collection.about_metrics import directed, read_ranges
-from scorecube.collection.arguments import labels, metric_names
+from scorecube.collection.arguments import MetricLike, labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.growth import OtherCollection, merge_rankings
@@ -25,7 +25,7 @@ from scorecube.errors import BadPlan, Note, marked, option
 from scorecube.execute.executor import Progress, default_workers, run_items
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.files import PathLike, expand, read_text
-from scorecube.ingest.objects import read_objects
+from scorecube.ingest.objects import ColumnOptions, ScoresLike, read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.runs import judged_run, run_sources
@@ -37,6 +37,8 @@ from scorecube.storage import Study, check_collection_name
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
+FilesLike = PathLike | Sequence[PathLike] | ScoresLike
+"""Files, folders or patterns; or scores in memory."""
 SCORING = ("metrics", "gains", "replace")
 """Options of `EVALUATE` that are arguments of `evaluate_into`; others are of `read_rankings`."""
 
@@ -154,7 +156,7 @@ def _grouped(
     return with_topic_groups(dataset, labels, path=os.fspath(groups), notify=notify)
 
 
-def check_names(collection: str, metrics: Sequence[Any]) -> None:
+def check_names(collection: str, metrics: Sequence[MetricLike]) -> None:
     """Refuse invalid names of a collection and of metrics before any file is read."""
     check_collection_name(collection)
     for metric in metric_names("metrics", metrics):
@@ -172,7 +174,7 @@ def evaluate_into(
     study: Study,
     name: str,
     rankings: xr.Dataset,
-    metrics: Sequence[Any],
+    metrics: Sequence[MetricLike],
     gains: Sequence[str],
     *,
     replace: bool = False,
@@ -225,22 +227,45 @@ def evaluate_into(
     return study[name].cube
 
 
+class ImportOptions(ColumnOptions, total=False):
+    """Options of `import_scores` that do not decide what it returns."""
+
+    metric: MetricLike | None
+    teams: PathLike | None
+    topic_groups: PathLike | Mapping[str, str] | None
+    layout: str
+    words: Sequence[str]
+    lower_is_better: Sequence[MetricLike]
+    ranges: str | Sequence[str] | Mapping[str, tuple[float, float]]
+    items: PathLike | None
+    no_score: Sequence[str]
+    notify: Notify | None
+
+
+@overload
 def import_scores(
-    files: Any,
+    files: FilesLike, *, collections: Literal[True], **options: Unpack[ImportOptions]
+) -> dict[str, xr.Dataset]: ...
+@overload
+def import_scores(
+    files: FilesLike, *, collections: Literal[False] = False, **options: Unpack[ImportOptions]
+) -> xr.Dataset: ...
+def import_scores(
+    files: FilesLike,
     *,
-    metric: Any = None,
+    metric: MetricLike | None = None,
     teams: PathLike | None = None,
     topic_groups: PathLike | Mapping[str, str] | None = None,
     layout: str = "auto",
     words: Sequence[str] = (),
-    lower_is_better: Sequence[str] = (),
+    lower_is_better: Sequence[MetricLike] = (),
     ranges: str | Sequence[str] | Mapping[str, tuple[float, float]] = (),
     items: PathLike | None = None,
     no_score: Sequence[str] = (),
     notify: Notify | None = None,
     collections: bool = False,
-    **columns: Any,
-) -> Any:
+    **columns: str | None,
+) -> xr.Dataset | dict[str, xr.Dataset]:
     """Read per-topic scores that other tools computed into a cube.
 
     Parameters
@@ -295,10 +320,10 @@ def import_scores(
         (metric,) = metric_names("metric", [metric])
     say = notify or LOGGER.warning
     chosen = chosen_columns(columns)
-    inputs = files if isinstance(files, list | tuple) else [files]
+    inputs: Sequence[Any] = files if isinstance(files, list | tuple) else [files]
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
-        paths = expand(files, "score files")
+        paths = expand(inputs, "score files")
         ids = () if items is None else read_text(items).split("\n")
         named = [line.strip() for line in ids if line.strip()]
         parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen, items=named)

@@ -160,6 +160,11 @@ def sweep(
     SweepFailed
         Analyses that failed; the results of others are in the study.
 
+    See Also
+    --------
+    analyse : One analysis, in memory.
+    table : Rows of several collections: ``table(tree.match("*/swap"))``.
+
     Examples
     --------
     >>> import scorecube as sc

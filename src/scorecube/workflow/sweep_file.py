@@ -105,9 +105,10 @@ class SweepFile(NamedTuple):
 def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; BadInput with file and table for what it cannot have."""
     file = Path(path)
+    text = read_text(file)
     try:
-        content = tomllib.loads(read_text(file))
-    except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"is not TOML: {error}", str(file)) from None
     folder = file.resolve().parent
     sources = dict[str, Table]()

@@ -178,7 +178,7 @@ def test_limits_over_topics_are_those_of_collections_without_a_group_of_topics()
     """The jackknife of what is computed anew from fewer topics, of the change of scores and of ranks."""
     rankings = simulate_rankings(n_runs=12, n_teams=4, depth=30, seed=2)
     cube = sc.with_rankings(sc.evaluate(rankings, ["nDCG@10", "AP"], ["3:2:1"]), rankings)
-    teams = sc.Teams(leave=(1,), pool_depth=15, keep_unpooled=False)
+    teams = sc.Teams(leave=(1,), pool_depth=15, drop_unpooled=True)
     whole = sc.analyse(cube, teams, trials=1)
     group = groups_left_out([50])
     parts = [cube.isel(topic=np.flatnonzero(group != k)) for k in range(10)]

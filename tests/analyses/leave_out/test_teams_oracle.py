@@ -104,7 +104,7 @@ class Expected:
         gains = gain_values(gain, N_LEVELS).tolist()
         self.how: dict[str, Any] = {
             "depth": analysis.pool_depth,
-            "keep_unpooled": analysis.keep_unpooled,
+            "keep_unpooled": not analysis.drop_unpooled,
         }
         kept = Collection(
             collection.lists,
@@ -225,7 +225,7 @@ def test_every_trial_equals_plain_python(
     cube = cube_of(collection)
     sizes = tuple(size for size in (4, 2) if size < cube.sizes["topic"]) or None
     analysis = Teams(
-        topic_sizes=sizes, pool_depth=pool_depth, keep_unpooled=keep_unpooled, lost=lost
+        topic_sizes=sizes, pool_depth=pool_depth, drop_unpooled=not keep_unpooled, lost=lost
     )
     result = with_draws(cube, analysis, 3, seed)
     assert result["leave"].values.tolist() == list(range(len(collection.teams)))

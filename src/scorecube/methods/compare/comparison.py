@@ -15,11 +15,11 @@ from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import Range
-from scorecube.collection.arguments import CubesLike, cubes_of
+from scorecube.collection.arguments import CubesLike, MetricLike, cubes_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.declare import Variable, along
-from scorecube.errors import BadName, BadPlan, ScorecubeError, nearest, option
+from scorecube.errors import BadPlan, ScorecubeError, UnknownName, nearest, option
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
     Sample,
@@ -159,7 +159,7 @@ def compare(
     run: str,
     baseline: str,
     *,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     missing: Missing = "refuse",
 ) -> xr.Dataset:
     """Compare two systems by each metric, in each collection and in the mean over them.
@@ -192,7 +192,7 @@ def compare(
 
     Raises
     ------
-    BadName
+    UnknownName
         A run or metric that there is not.
     BadPlan
         One system compared with itself.
@@ -225,7 +225,7 @@ def word_of(row: Row) -> str:
 
 
 def compared(
-    scores: CubesLike, asked: Asked, metrics: Sequence[Any] | None, missing: Missing
+    scores: CubesLike, asked: Asked, metrics: Sequence[MetricLike] | None, missing: Missing
 ) -> Compared:
     """Return the differences that are asked for, in each collection and in the mean over them."""
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
@@ -259,7 +259,7 @@ def _check_systems(cubes: Mapping[str, xr.Dataset], asked: Asked) -> None:
     for argument, name in zip(("run", "baseline"), asked.systems, strict=False):
         if name not in known:
             text = f"no run {name!r}; nearest: {nearest(name, sorted(known))}"
-            raise BadName(text, option=argument)
+            raise UnknownName(text, option=argument)
 
 
 def _parts(

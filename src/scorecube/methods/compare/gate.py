@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.arguments import CubesLike, cubes_of, metric_names
+from scorecube.collection.arguments import CubesLike, MetricLike, cubes_of, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import limited
-from scorecube.errors import BadName, BadPlan, nearest, option
+from scorecube.errors import BadPlan, UnknownName, nearest, option
 from scorecube.methods.compare.comparison import (
     Asked,
     Cell,
@@ -88,7 +88,7 @@ def gate(
     *,
     margin: Numbers | None = None,
     at_least: Numbers | None = None,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     each: bool = False,
     allow_undecided: bool = False,
     missing: Missing = "refuse",
@@ -132,10 +132,19 @@ def gate(
 
     Raises
     ------
-    BadName
+    UnknownName
         A run or metric that there is not.
     BadPlan
         No margin; one number for metrics of unlike ranges; a number outside the range.
+
+    See Also
+    --------
+    compare : The same differences and limits, without a margin.
+
+    Notes
+    -----
+    With differences d of n topics, their mean m and variance s^2, and margin M, a row passes where
+    ``m - t(n - 1, .975) s / sqrt(n) > -M``: a test of non-inferiority.
 
     Examples
     --------
@@ -211,7 +220,7 @@ def _check_options(baseline: str | None, margin: Numbers | None, at_least: Numbe
 
 
 def judged_metrics(
-    known: Sequence[str], numbers: Numbers, metrics: Sequence[Any] | None, name: str
+    known: Sequence[str], numbers: Numbers, metrics: Sequence[MetricLike] | None, name: str
 ) -> list[str]:
     """Return the metrics that are judged: those that are named, else the first one."""
     if metrics is not None:
@@ -222,11 +231,11 @@ def judged_metrics(
 
 
 def _label(name: str, known: Sequence[str], argument: str) -> str:
-    """Return the label of a metric; BadName where there is none."""
+    """Return the label of a metric; UnknownName where there is none."""
     label = name if name in known else str(parse_known(name))
     if label not in known:
         text = f"no metric {name!r} in the scores; nearest: {nearest(name, list(known))}"
-        raise BadName(text, option=argument)
+        raise UnknownName(text, option=argument)
     return label
 
 
@@ -337,7 +346,10 @@ def _holds_zero(row: Row) -> bool:
 
 
 def _notes(
-    found: Compared, known: Sequence[str], judged: Sequence[str], metrics: Sequence[Any] | None
+    found: Compared,
+    known: Sequence[str],
+    judged: Sequence[str],
+    metrics: Sequence[MetricLike] | None,
 ) -> list[str]:
     """Return what was chosen by itself, and collections that are too small for a verdict."""
     notes = []

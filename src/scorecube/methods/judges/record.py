@@ -22,7 +22,7 @@ from scorecube.collection.judgement_sets import NOT_COMMON, judgement_sets, sets
 from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.collection.selection import select
 from scorecube.declare import Variable, View, along, limits_of, option_field
-from scorecube.errors import BadName, BadPlan, option
+from scorecube.errors import BadPlan, UnknownName, option
 from scorecube.methods.judges.comparison import ALL_SHARED, Comparison, comparison_of, labels
 from scorecube.methods.judges.view import VIEW
 from scorecube.names import SETTING
@@ -146,7 +146,7 @@ class Judges(Analysis):
         if (gains := options.pop("gains", None)) is not None:
             settings = labels_of(cube, SETTING)
             if unknown := set(gains).difference(settings):
-                raise BadName(f"no gain setting {', '.join(unknown)} in all sets of judgements")
+                raise UnknownName(f"no gain setting {', '.join(unknown)} in all sets of judgements")
             chosen = [k for k, setting in enumerate(settings) if setting in gains]
             cube = cube.isel({names.GAIN: chosen})
         return select(cube, **options)

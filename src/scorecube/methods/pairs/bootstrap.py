@@ -74,7 +74,7 @@ class Bootstrap(SingleTest):
             {"plus_one": False, "alphas": (0.05,), "trials": 1000}, OF_2007[:1], BEST_RUNS
         )
     }
-    examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alpha 0.05,0.01 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = ("--trials 1000 --alphas 0.05,0.01 --seed 1",)
 
     summary: Literal["mean", "geo", "area"] = option_field(
         "mean",

@@ -56,7 +56,7 @@ class MaxT(ResampledTest):
     view: ClassVar[View] = VIEW
     references: ClassVar[tuple[str, ...]] = ("romano2005",)
     joint: ClassVar[bool] = True
-    examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alpha 0.05 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = ("--trials 10000 --alphas 0.05 --seed 1",)
 
     def notes(self, table: ScoreTable) -> list[str]:
         return binary_notes(table)

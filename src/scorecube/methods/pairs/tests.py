@@ -107,7 +107,7 @@ class PairTest(Analysis):
 
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     alphas: tuple[float, ...] = option_field(
-        (0.05, 0.01), "Significance levels.", flag="--alpha", above=0, below=1
+        (0.05, 0.01), "Significance levels.", flag="--alphas --alpha", above=0, below=1
     )
     baseline: str | None = option_field(
         None, "Compare this run with every other one; all pairs by default."

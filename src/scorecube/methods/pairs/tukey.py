@@ -56,7 +56,7 @@ class Tukey(ResampledTest):
     view: ClassVar[View] = VIEW
     references: ClassVar[tuple[str, ...]] = ("carterette2012",)
     joint: ClassVar[bool] = True
-    examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alpha 0.05 --seed 1",)
+    examples: ClassVar[tuple[str, ...]] = ("--trials 5000 --alphas 0.05 --seed 1",)
 
     def block(self, table: ScoreTable, start: int, stop: int) -> dict[str, Part]:
         scores = table.once("by_unit", lambda: np.ascontiguousarray(table.units.transpose(2, 0, 1)))

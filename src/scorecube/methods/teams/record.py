@@ -52,7 +52,7 @@ class Teams(Analysis):
     >>> from scorecube.testing import simulate_rankings
     >>> rankings = simulate_rankings(n_runs=4, n_teams=4, depth=10, seed=1)
     >>> cube = sc.with_rankings(sc.evaluate(rankings, ["nDCG@10"], ["3:2:1"]), rankings)
-    >>> result = sc.analyse(cube, Teams(leave=(1,), keep_unpooled=False), trials=3, seed=1)
+    >>> result = sc.analyse(cube, Teams(leave=(1,), drop_unpooled=True), trials=3, seed=1)
     >>> sc.table(result, "variance")[["left_out", "runs_max", "trials"]].to_numpy().tolist()
     [[0, 4, 1], [1, 3, 3]]
     """
@@ -67,7 +67,9 @@ class Teams(Analysis):
             {"topic_sizes": (75, 50, 25, 10), "lost": "all_runs_zero", "trials": 10}, ("3:1",)
         )
     }
-    examples: ClassVar[tuple[str, ...]] = ("--leave all --topics 100,75,50,25,10 --pool-depth 10",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "--leave all --topic-sizes 100,75,50,25,10 --pool-depth 10",
+    )
     uses_rankings: ClassVar[bool] = True
     default_trials: ClassVar[int] = 10
 
@@ -80,7 +82,7 @@ class Teams(Analysis):
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
         "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50, beside all.",
-        flag="--topics",
+        flag="--topic-sizes --topics",
         minimum=2,
     )
     pool_depth: int | None = option_field(
@@ -89,10 +91,9 @@ class Teams(Analysis):
         none="auto",
         minimum=1,
     )
-    keep_unpooled: bool = option_field(
-        True,
-        "Judged documents that no team contributed stay judged; or, turned off, are unjudged.",
-        flag="--drop-unpooled",
+    drop_unpooled: bool = option_field(
+        False,
+        "Judged documents that no team contributed are unjudged, too, when teams are left out.",
     )
     lost: Literal["no_relevant_left", "all_runs_zero"] = option_field(
         NO_RELEVANT_LEFT,
@@ -101,7 +102,7 @@ class Teams(Analysis):
     )
 
     def table(self, cube: xr.Dataset) -> JudgedRuns:
-        return judged_runs(cube, self.pool_depth, self.keep_unpooled)
+        return judged_runs(cube, self.pool_depth, not self.drop_unpooled)
 
     def bytes_needed(self, table: JudgedRuns, threads: int) -> int:
         # Each thread filters the lists, and scores them.

@@ -1,7 +1,8 @@
-"""What other packages add by entry points: the plugins of docs/how-to/extend.md, in Python and as commands."""
+"""What other packages add by entry points: the plugins of two pages, in Python and as commands; a method takes ten names."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -11,11 +12,27 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extend.md"
-FILES = dict(
-    re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-)
-"""The package of the page: name of a file -> its content."""
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+METHOD = (HOW_TO / "method.md").read_text("utf-8")
+TEXT = (HOW_TO / "extend.md").read_text("utf-8") + METHOD
+FILES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
+"""The package of the pages: name of a file -> its content."""
+
+
+def test_a_method_takes_ten_names_that_its_page_lists() -> None:
+    imports = [
+        node
+        for node in ast.walk(ast.parse(FILES["my_plugin/analysis.py"]))
+        if isinstance(node, ast.ImportFrom)
+        and node.module in ("scorecube.analyses", "scorecube.declare")
+    ]
+    taken = {alias.name for node in imports for alias in node.names}
+    assert {*re.findall(r"^\|.*\| `(\w+)` \|", METHOD, re.MULTILINE)} == taken
+    assert len(taken) == 10
+    others = re.findall(
+        r"^from scorecube\.(?!analyses|declare)", FILES["my_plugin/analysis.py"], re.MULTILINE
+    )
+    assert not others
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from scorecube.analyses.protocol import Concat as Concat
     from scorecube.analyses.protocol import Max as Max
     from scorecube.analyses.protocol import Sum as Sum
+    from scorecube.analyses.step_down import drawn_counts as drawn_counts
 
-_HOMES = {"frame_of": "frames"} | dict.fromkeys(("Analysis", "Concat", "Max", "Sum"), "protocol")
+_HOMES = {"frame_of": "frames", "drawn_counts": "step_down"} | dict.fromkeys(
+    ("Analysis", "Concat", "Max", "Sum"), "protocol"
+)
 """What modules of methods import; loaded when it is asked for, as it loads xarray."""
 
 

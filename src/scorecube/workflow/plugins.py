@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 
 GROUPS = ("scorecube.analyses", "scorecube.metrics", "scorecube.readers")
 """Of entry points: classes of analyses, functions with `metric` or `reader`."""
 
 
+PROBLEMS: list[str] = []
+"""A line for each plugin that could not be loaded."""
+
+
 @cache
+def _waiting() -> list[EntryPoint]:
+    """Return the plugins that are still to be loaded."""
+    return list(chain.from_iterable(entry_points(group=group) for group in GROUPS))
+
+
 def load_plugins() -> tuple[str, ...]:
-    """Load the plugins of all groups, once; return one line for each that cannot be loaded."""
+    """Load the plugins of all groups, each once; return one line for each that cannot be loaded."""
+    points = list(_waiting())
+    _waiting().clear()  # before they are loaded, as plugins may import this package
     problems = []
-    for point in chain.from_iterable(entry_points(group=group) for group in GROUPS):
+    for point in points:
         try:
             loaded = point.load()  # a metric and a reader declare themselves
             if point.group == "scorecube.analyses":
@@ -24,4 +35,5 @@ def load_plugins() -> tuple[str, ...]:
         except Exception as error:
             text = f"the plugin {point.name} ({point.value}) cannot be loaded"
             problems.append(f"{text}: {type(error).__name__}: {error}")
-    return tuple(problems)
+    PROBLEMS.extend(problems)
+    return tuple(PROBLEMS)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(sc.__file__).parent
 ROOMS = ("analyses", "methods", "collection", "workflow", "ingest", "report")
-OF_COMMANDS = {"replace", "name", "by", "columns", "collections", "items", "part", "runs"}
-OF_COMMANDS |= {"sort", "mark", "where"}
+OF_COMMANDS = {"replace", "name", "collections", "items", "part", "runs", "mark", "where"}
 """Arguments that messages of commands and of sweep files name, and no function of Python."""
 OF_PYTHON = {"ax", "preset", "analysis"}
 CALL = re.compile(r"sc\.\w+\([^)]*\)")
@@ -64,10 +63,20 @@ def test_arguments_that_messages_name_exist_in_python() -> None:
 
 def test_arguments_that_messages_name_exist_on_the_command_line(scorecube: Cli) -> None:
     commands = ["evaluate", "import", "design", "show", "figure", "sweep", "board", "teams"]
-    commands += ["judges", "gate", "swap", "paired", "leaderboard", "correlate", "bootstrap", "wcw"]
+    commands += [
+        "judges",
+        "gate",
+        "swap",
+        "paired",
+        "leaderboard",
+        "correlate",
+        "bootstrap",
+        "wcw",
+        "friedman",
+    ]
     helps = "".join(scorecube(command, "--help").stdout for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]*", helps))
-    spelled = {"alphas": "--alpha", "ranges": "--range", "collections": "--collection"}
+    spelled = {"collections": "--collection"}
     absent = {
         (file, name)
         for file, name in named_options()

@@ -82,7 +82,7 @@ HOMES = {
             "analyses/printed.py",
             "methods/",
         ),
-        *("ingest/", "report/", "workflow/api.py"),
+        *("ingest/", "report/", "workflow/api.py", "workflow/outputs.py"),
     ),
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/tables.py",),

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from scorecube.workflow.api import analyse as analyse
     from scorecube.workflow.api import cube_from_scores as cube_from_scores
     from scorecube.workflow.api import evaluate as evaluate
-    from scorecube.workflow.api import figure as figure
     from scorecube.workflow.api import import_scores as import_scores
     from scorecube.workflow.api import list_analyses as list_analyses
     from scorecube.workflow.api import list_metrics as list_metrics
     from scorecube.workflow.api import open_study as open_study
     from scorecube.workflow.api import read_rankings as read_rankings
     from scorecube.workflow.api import samples as samples
-    from scorecube.workflow.api import table as table
+    from scorecube.workflow.outputs import figure as figure
+    from scorecube.workflow.outputs import table as table
     from scorecube.workflow.packs import results as results
     from scorecube.workflow.sweep import sweep as sweep
     from scorecube.workflow.sweep_file import Entry as Entry
@@ -77,8 +77,9 @@ _NAMES = {
     "report.papers": "latex markdown",
     "storage.study": "Study",
     "testing": "testing",
-    "workflow.api": "analyse cube_from_scores evaluate figure import_scores "
-    "list_analyses list_metrics open_study read_rankings samples table",
+    "workflow.api": "analyse cube_from_scores evaluate import_scores "
+    "list_analyses list_metrics open_study read_rankings samples",
+    "workflow.outputs": "figure table",
     "methods.compare.comparison": "compare",
     "methods.compare.gate": "gate",
     "workflow.packs": "results",

@@ -6,8 +6,9 @@ importing that file, see `metric`.
 
 from scorecube.metrics import binary, blended, cascade, cumulative_gain, reciprocal  # noqa: F401
 from scorecube.metrics.gain_settings import gain_values
+from scorecube.metrics.parameters import Parameter
 from scorecube.metrics.parsing import parse_metric
-from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, Parameter, metric
+from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, metric
 
 __all__ = [
     "DEFINITIONS",

@@ -3,7 +3,8 @@
 from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, Parameter, called, metric
+from scorecube.metrics.parameters import Parameter
+from scorecube.metrics.registry import LARGEST_EXPONENT, UNIT, called, metric
 
 FORM = Parameter("linear", {"linear": 0.0, "exp2": 1.0})
 """Form of the stop probability."""

@@ -8,7 +8,8 @@ from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.cascade import FORM
 from scorecube.metrics.common import n_scored
-from scorecube.metrics.registry import UNIT, Parameter, called, metric
+from scorecube.metrics.parameters import Parameter
+from scorecube.metrics.registry import UNIT, called, metric
 
 LOGARITHMS = np.array([math.log2(rank + 1.0) for rank in range(1001)])
 """log2(r + 1) by rank: looked up six times as fast as computed."""

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from scorecube.errors import BadName, UnknownName, nearest
+from scorecube.metrics.parameters import Parameter, Value
 from scorecube.metrics.registry import (
     DEFINITIONS,
     EVERY_METRIC,
@@ -11,8 +12,6 @@ from scorecube.metrics.registry import (
     NAME,
     Definition,
     Metric,
-    Parameter,
-    Value,
 )
 
 DEEPEST = 10**7

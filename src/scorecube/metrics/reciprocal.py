@@ -3,7 +3,8 @@
 from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
 from scorecube.metrics.common import first_relevant, n_scored
-from scorecube.metrics.registry import UNIT, Metric, Parameter, Range, metric
+from scorecube.metrics.parameters import Parameter
+from scorecube.metrics.registry import UNIT, Metric, Range, metric
 
 BETA = Parameter((), above=1.0, rising=True)
 """Penalties, highest level first; a lower level has a larger one."""

@@ -1,27 +1,13 @@
 """What a metric is, how one is declared, and how its name is parsed and printed.
 
 A metric is one small function of the judged documents of one ranked list, declared with `@metric`
-in the file of its family or in any file outside this package; NumPy broadcasts it over gain
-settings, runs and topics. Its arguments, in this order:
-
-- `ranks`, int32 (entry,): ranks of the judged documents, from 1, ascending; very large ones behind
-  the end of the list, see `common.n_scored`.
-- `levels`, int8 (entry,): their relevance levels; 0 judged not relevant. Levels below ``rel`` are
-  0. Documents that are not relevant may be missing, unless the metric is declared with
-  `non_relevant`.
-- `judged`, int64 (level,): number of judged documents of the topic at each level, in the same
-  sense.
-- `gains`, float64 (level,): gain of each level; ``gains[0]`` is 0.
-- `cutoff`, int64: the ``@k``; 0 for none.
-- `parameters`, float64 (parameter,): values of the declared parameters, in order of declaration.
-- `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for
-  topics without a relevant document.
+in the file of its family or in any file outside this package, and compiled; NumPy broadcasts it
+over gain settings, runs and topics.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -32,11 +18,11 @@ import numpy.typing as npt
 from scorecube.errors import BadName
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
+from scorecube.metrics.parameters import Parameter, Value
 
 Range = tuple[float, float]
 UNIT: Range = (0.0, 1.0)
 """Range of most metrics."""
-Value = float | str | tuple[float, ...]
 User = Literal["", "many relevant", "one highly relevant", "any one relevant"]
 Cutoff = Literal["none", "optional", "required"]
 EVERY_METRIC = ("rel", "judged_only")
@@ -46,52 +32,6 @@ LARGEST_EXPONENT = 1000
 HIGHEST_LEVEL = 127
 """Highest relevance level of judgements."""
 NAME = r"[A-Za-z][\w+\-#]*"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A metric's parameter: a word, a number within bounds, or several numbers.
-
-    Parameters
-    ----------
-    default
-        Value if none is given.
-    words
-        Word -> the number that the metric's function receives; empty for a parameter that takes
-        numbers.
-    above, below
-        Open bounds of numbers.
-    also
-        Numbers allowed outside the bounds.
-    rising
-        Whether each of several numbers must be larger than the one before.
-    form
-        Value of the parameter ``form`` that this one belongs to; empty for any.
-    """
-
-    default: Value
-    words: Mapping[str, float] = field(default_factory=dict)
-    above: float = -math.inf
-    below: float = math.inf
-    also: tuple[float, ...] = ()
-    rising: bool = False
-    form: str = ""
-
-    def allows(self, number: float) -> bool:
-        """Return whether a number is a valid value."""
-        return math.isfinite(number) and (self.above < number < self.below or number in self.also)
-
-    def bounds(self) -> str:
-        """Return the valid numbers in words, e.g. `` above 1 or 0``."""
-        above = f" above {self.above:g}" if self.above > -math.inf else ""
-        below = f" below {self.below:g}" if self.below < math.inf else ""
-        return above + below + "".join(f" or {number:g}" for number in self.also)
-
-    def encode(self, value: Value) -> tuple[float, ...]:
-        """Return a value as the numbers that the metric's function receives."""
-        if isinstance(value, str):
-            return (self.words[value],)
-        return value if isinstance(value, tuple) else (value,)
 
 
 class OtherName(NamedTuple):
@@ -240,10 +180,21 @@ def metric(
 
     Notes
     -----
-    The function is compiled by numba and called once a run, topic and gain setting, with
-    ``(ranks, levels, judged, gains, cutoff, parameters, out)``: int32 and int8 (entry,), int64
-    (level,), float64 (level,), int64, float64 (parameter,), and float64 (1,), where it writes the
-    score. The module `scorecube.metrics.registry` says what each holds.
+    The function is compiled by numba: loops and numbers, no Python objects. Its arguments:
+
+    - `ranks`, int32 (entry,): ranks of the judged documents, from 1, ascending; very large ones
+      behind the end of the list, see `common.n_scored`.
+    - `levels`, int8 (entry,): their relevance levels; 0 judged not relevant. Levels below ``rel``
+      are 0. Documents that are not relevant may be missing, unless the metric is declared with
+      `non_relevant`.
+    - `judged`, int64 (level,): number of judged documents of the topic at each level, in the same
+      sense.
+    - `gains`, float64 (level,): gain of each level; ``gains[0]`` is 0.
+    - `cutoff`, int64: the ``@k``; 0 for none.
+    - `parameters`, float64 (parameter,): values of the declared parameters, in order of
+      declaration.
+    - `out`, float64 (1,): the score, written by the function. `Metric.score` replaces it by NaN for
+      topics without a relevant document.
 
     Examples
     --------

@@ -11,7 +11,6 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.judgement_sets import (
     MIN_COMMON,
@@ -19,6 +18,7 @@ from scorecube.collection.judgement_sets import (
     common_labels,
     common_settings,
 )
+from scorecube.collection.ranges import higher_of
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import select, uses_gains, with_labels
 from scorecube.collection.teams import listed

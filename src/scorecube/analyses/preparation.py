@@ -18,8 +18,8 @@ from scorecube import names
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import higher_of, range_of, ranged, undecided
 from scorecube.collection.arguments import DIMS, CubeLike, as_cube
+from scorecube.collection.ranges import higher_of, range_of, ranged, undecided
 from scorecube.collection.schema import labels_of, variable_of
 from scorecube.collection.selection import (
     DROPPED,

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.about_metrics import ranged
 from scorecube.collection.other_names import IR_MEASURES, from_ir_measures
+from scorecube.collection.ranges import ranged
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
 

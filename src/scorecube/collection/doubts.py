@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.about_metrics import higher_of
 from scorecube.collection.arguments import as_cube
 from scorecube.collection.other_names import canonical
+from scorecube.collection.ranges import higher_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed
 from scorecube.errors import Note, counted, invisible_in, option

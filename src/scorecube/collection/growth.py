@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.about_metrics import ENDS, Range, ranged, stated_ranges
+from scorecube.collection.ranges import ENDS, Range, ranged, stated_ranges
 from scorecube.collection.teams import listed
 from scorecube.errors import BadStudy, counted, option
 

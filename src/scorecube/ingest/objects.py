@@ -12,8 +12,8 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import other_names as measures
-from scorecube.collection.about_metrics import ranges_of, read_ranges
 from scorecube.collection.arguments import CubeLike
+from scorecube.collection.ranges import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table

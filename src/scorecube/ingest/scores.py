@@ -14,7 +14,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.collection.about_metrics import (
+from scorecube.collection.evaluation import cube_dataset
+from scorecube.collection.other_names import why_kept
+from scorecube.collection.ranges import (
     Range,
     in_percent,
     ranged,
@@ -22,8 +24,6 @@ from scorecube.collection.about_metrics import (
     refuse_unknown,
     without_range,
 )
-from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.other_names import why_kept
 from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, either, option

@@ -261,8 +261,8 @@ class Study:
         lines: Gets one for each metric whose range changes.
         Returns extends: Whether all of its runs and scores stay as they are.
         """
-        from scorecube.collection.about_metrics import changed_ranges
         from scorecube.collection.growth import OtherCollection, merge_cubes, merge_rankings
+        from scorecube.collection.ranges import changed_ranges
 
         changed.clear()
         if not base.cube:

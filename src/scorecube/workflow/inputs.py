@@ -11,12 +11,12 @@ from typing import Any, Literal, Unpack, overload
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.about_metrics import directed, read_ranges
 from scorecube.collection.arguments import MetricLike, labels, metric_names
 from scorecube.collection.doubts import doubts_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.growth import OtherCollection, merge_rankings
 from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.ranges import directed, read_ranges
 from scorecube.collection.rankings import Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
-from scorecube.collection.doubts import RULES, doubts_of
+from scorecube.collection.plausibility import RULES, doubts_of
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.storage import open_study
 from scorecube.testing import simulate_cube

@@ -14,7 +14,7 @@ from scorecube.analyses.plan import cube_digest
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
 from scorecube.collection.arguments import cubes_of
-from scorecube.collection.doubts import doubts_of
+from scorecube.collection.plausibility import doubts_of
 from scorecube.errors import BadInput, BadPlan
 from scorecube.testing import simulate_cube
 

@@ -48,7 +48,7 @@ def evaluate(
 
     Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
-    from scorecube.collection.doubts import doubts_of
+    from scorecube.collection.plausibility import doubts_of
     from scorecube.workflow import api, inputs
 
     opened = api.open_study(study, mode="a")

@@ -9,7 +9,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.doubts import doubts_of
+from scorecube.collection.plausibility import doubts_of
 
 ORIGIN: Final = ("source", "licence", "cite", "note")
 """Attributes of a cube that was fetched: origin of the scores."""

@@ -89,7 +89,7 @@ HOMES = {
     "isal": ("ingest/files.py",),
     "inspect_ai": ("ingest/readers/inspect_logs.py",),
     "ir_datasets": ("ingest/qrels.py",),
-    "ir_measures": ("collection/other_metrics.py",),
+    "ir_measures": ("collection/metrics_of_tools.py",),
     "requests": ("ingest/public.py",),
     "yaml": ("execute/clusters.py",),
 }

@@ -16,7 +16,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.joined import part_of
-from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.errors import BadInput, ScorecubeError, option
 from scorecube.testing import simulate_cube, simulate_rankings
 from tests.conftest import Cli

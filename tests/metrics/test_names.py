@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.errors import BadName
 from scorecube.metrics import DEFINITIONS, Metric, Parameter, gain_values, metric, parse_metric
 

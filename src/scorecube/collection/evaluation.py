@@ -9,7 +9,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import MetricLike, check_dataset, labels, metric_names
-from scorecube.collection.other_metrics import OtherMetric, read_metric
+from scorecube.collection.metrics_of_tools import OtherMetric, read_metric
 from scorecube.errors import BadInput, BadName, option
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import judged_lists, lists_where

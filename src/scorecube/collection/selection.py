@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import MetricLike, as_cube, labels, metric_names
-from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.collection.ranges import higher_of
 from scorecube.errors import (
     BadInput,

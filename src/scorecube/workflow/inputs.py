@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.collection.arguments import MetricLike, labels, metric_names
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.growth import OtherCollection, merge_rankings
-from scorecube.collection.other_metrics import read_metric
+from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.collection.plausibility import doubts_of
 from scorecube.collection.ranges import directed, read_ranges
 from scorecube.collection.rankings import Order, build_rankings

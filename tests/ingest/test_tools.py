@@ -20,7 +20,7 @@ import pytest
 import pytrec_eval
 
 import scorecube as sc
-from scorecube.collection import other_names as measure_names
+from scorecube.collection import names_of_tools as measure_names
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File
 from scorecube.ingest.readers import detect, lines

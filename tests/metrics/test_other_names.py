@@ -24,9 +24,9 @@ from pyNTCIREVAL import Labeler
 from pyNTCIREVAL import metrics as ntcir
 
 import scorecube as sc
-from scorecube.collection import other_names
+from scorecube.collection import names_of_tools as other_names
 from scorecube.collection.metrics_of_tools import read_metric
-from scorecube.collection.other_names import Row, from_ir_measures, own_name
+from scorecube.collection.names_of_tools import Row, from_ir_measures, own_name
 from scorecube.errors import BadName
 from scorecube.ingest.readers import lines
 

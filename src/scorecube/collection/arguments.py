@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection.other_names import IR_MEASURES, from_ir_measures
+from scorecube.collection.names_of_tools import IR_MEASURES, from_ir_measures
 from scorecube.collection.ranges import ranged
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from scorecube.collection.other_names import (
+from scorecube.collection.names_of_tools import (
     OF_IR_MEASURES,
     canonical,
     from_ir_measures,

@@ -16,7 +16,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.collection.arguments import as_cube
-from scorecube.collection.other_names import canonical
+from scorecube.collection.names_of_tools import canonical
 from scorecube.collection.ranges import higher_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.teams import listed

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
-from scorecube.collection.other_names import is_bounded, range_of_name
+from scorecube.collection.names_of_tools import is_bounded, range_of_name
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, BadPlan, Note, counted, either, option
 from scorecube.statistics.grid import EQUAL, check_range

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import chain, product
 from typing import NamedTuple
 
-from scorecube.collection.other_names import IR_COUNTS, is_measure
+from scorecube.collection.names_of_tools import IR_COUNTS, is_measure
 
 
 def _words(text: str) -> frozenset[str]:

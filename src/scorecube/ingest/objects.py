@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.collection import other_names as measures
+from scorecube.collection import names_of_tools as measures
 from scorecube.collection.arguments import CubeLike
 from scorecube.collection.ranges import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups

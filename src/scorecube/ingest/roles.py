@@ -22,8 +22,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from scorecube.collection import other_names as measures
-from scorecube.collection.other_names import is_measure
+from scorecube.collection import names_of_tools as measures
+from scorecube.collection.names_of_tools import is_measure
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest import cells

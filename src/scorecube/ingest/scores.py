@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection.evaluation import cube_dataset
-from scorecube.collection.other_names import why_kept
+from scorecube.collection.names_of_tools import why_kept
 from scorecube.collection.ranges import (
     Range,
     in_percent,

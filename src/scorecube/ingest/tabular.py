@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scorecube.collection import other_names as measures
+from scorecube.collection import names_of_tools as measures
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, Note
 from scorecube.ingest import cells

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from scorecube.collection import other_names as measures
+from scorecube.collection import names_of_tools as measures
 from scorecube.errors import BadInput
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, reader, summary

@@ -6,7 +6,7 @@ from scorecube.ingest.formats import File, summary
 
 
 def _is_of_one_system(file: File) -> bool:
-    from scorecube.collection.other_names import is_measure
+    from scorecube.collection.names_of_tools import is_measure
 
     is_flat = all(isinstance(value, int | float) for value in file.first.values())
     return len(file.records) == 1 and is_flat and any(map(is_measure, file.names))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scorecube.collection.other_names import from_ir_measures
+from scorecube.collection.names_of_tools import from_ir_measures
 from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
 from scorecube.ingest.json_rows import at

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.declare import Answer
 from scorecube.errors import BadPlan, BadStudy
 from scorecube.methods.judges.comparison import labels as compared_labels

@@ -13,7 +13,7 @@ import scipy.stats
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.kernels.random.philox import stream_key
 from scorecube.methods.judges.comparison import labels as compared_labels

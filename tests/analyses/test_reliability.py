@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import scorecube as sc
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.statistics.variance import components, mean_squares
 from scorecube.workflow.api import analyse, cube_from_scores
 from tests.oracles import reliability as oracle

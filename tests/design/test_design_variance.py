@@ -16,7 +16,7 @@ import xarray as xr
 from statsmodels.formula.api import ols
 
 import scorecube as sc
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.errors import BadPlan
 from scorecube.methods.design.estimates import design_of_cube, widths_of_cube
 from scorecube.methods.design.sizes import topic_set_size

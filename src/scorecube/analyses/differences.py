@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scorecube.analyses.protocol import Arrays
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray, groups_left_out
+from scorecube.analyses.topic_units import FloatArray, groups_left_out
 
 Scale = Literal["plain", "log", "logit", "atanh"]
 CONFIDENCE = 0.95

@@ -10,7 +10,7 @@ import numpy as np
 from scorecube import names
 from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import IntArray
+from scorecube.analyses.topic_units import IntArray
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadPlan, UnknownName, counted
 from scorecube.kernels.ranks import ranks_above

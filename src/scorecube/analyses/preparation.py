@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray, IntArray, Range, units_of
+from scorecube.analyses.topic_units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
 from scorecube.collection.arguments import DIMS, CubeLike, as_cube
 from scorecube.collection.ranges import higher_of, range_of, ranged, undecided

@@ -22,7 +22,7 @@ from scorecube import names
 from scorecube.analyses.pairs import fewest_units, pairs_of
 from scorecube.analyses.protocol import Concat, Part, Sum
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray, IntArray
+from scorecube.analyses.topic_units import FloatArray, IntArray
 from scorecube.kernels.maxima import ROUNDING, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
 from scorecube.statistics.intervals import FEW, n_differing

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
-from scorecube.analyses.units import FloatArray, IntArray, Range, Stratum, groups_left_out
+from scorecube.analyses.topic_units import FloatArray, IntArray, Range, Stratum, groups_left_out
 from scorecube.collection.pair_index import with_pairs
 from scorecube.collection.schema import label_array, variable_of
 from scorecube.declare import Variable

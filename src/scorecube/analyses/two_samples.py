@@ -19,7 +19,7 @@ from scorecube import names
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import label_array
 from scorecube.collection.topic_means import area_weights, log_scores
 from scorecube.declare import option_field

@@ -14,7 +14,7 @@ from scorecube.analyses.joined import BY_COLLECTION, join
 from scorecube.analyses.plan import check_analysis, make_plan
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SHARED
-from scorecube.analyses.units import units_of
+from scorecube.analyses.topic_units import units_of
 from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select

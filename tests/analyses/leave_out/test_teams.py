@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import stats
 
 import scorecube as sc
-from scorecube.analyses.units import groups_left_out
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.collection.pools import WITHOUT_POOL, build_pools, estimate_pool_depth
 from scorecube.errors import BadPlan
 from scorecube.methods.teams.judged_runs import judged_runs

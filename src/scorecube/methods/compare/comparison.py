@@ -14,7 +14,7 @@ from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import Range
+from scorecube.analyses.topic_units import Range
 from scorecube.collection.arguments import CubesLike, MetricLike, cubes_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select

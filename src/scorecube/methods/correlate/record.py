@@ -22,7 +22,7 @@ from scorecube.analyses import jackknife
 from scorecube.analyses.pairs import above_by_cell
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import IntArray
+from scorecube.analyses.topic_units import IntArray
 from scorecube.declare import (
     BEST_RUNS,
     OF_2007,

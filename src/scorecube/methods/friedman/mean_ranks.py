@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.statistics.rank_sets import with_equals
 
 MOST_SYSTEMS = 100

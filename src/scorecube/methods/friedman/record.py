@@ -16,7 +16,7 @@ from scorecube.analyses.pairs import check_pairs, pair_labels, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Groups, Totals
 from scorecube.analyses.table import ScoreTable, by_cell
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.judgement_sets import NOT_COMMON
 from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.collection.teams import listed

@@ -10,7 +10,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import crossed, frame_of, labelled, with_labels
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     LEADERBOARD,

@@ -16,7 +16,7 @@ from scorecube.analyses.jackknife import CONFIDENCE, limits
 from scorecube.analyses.pairs import above_by_cell, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import IntArray, groups_left_out
+from scorecube.analyses.topic_units import IntArray, groups_left_out
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import DROPPED
 from scorecube.errors import BadPlan

@@ -22,7 +22,7 @@ from scorecube.analyses.step_down import (
     maxima_block,
 )
 from scorecube.analyses.table import ScoreTable, by_cell
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import label_array
 from scorecube.declare import Variable, View, along, limits_of, option_field
 from scorecube.errors import BadPlan

@@ -12,7 +12,7 @@ from scorecube.analyses.differences import CONFIDENCE, difference_in, least_of, 
 from scorecube.analyses.pairs import fewest_units
 from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.teams import listed
 from scorecube.errors import plural
 from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits

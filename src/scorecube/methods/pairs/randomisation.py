@@ -14,7 +14,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.declare import View
 from scorecube.kernels.random.draws import sign_columns
 from scorecube.methods.pairs.tests import SingleTest

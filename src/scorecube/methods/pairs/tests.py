@@ -23,7 +23,7 @@ from scorecube.analyses.pairs import check_pairs, pair_labels, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Max, Part, Totals
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import CELL
 from scorecube.declare import Variable, along, limits_of, option_field
 from scorecube.statistics.paired_tests import adjusted

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube.analyses import jackknife
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray, IntArray
+from scorecube.analyses.topic_units import FloatArray, IntArray
 from scorecube.declare import Variable, along, limits_of
 from scorecube.kernels.swap import count_and_swaps, orders
 from scorecube.statistics.swap_rates import (

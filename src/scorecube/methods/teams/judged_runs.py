@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.units import FloatArray, Stratum
+from scorecube.analyses.topic_units import FloatArray, Stratum
 from scorecube.collection.pools import PoolDepth, Pools, build_pools, estimate_pool_depth
 from scorecube.collection.schema import LEVEL_AT_RANK, labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains

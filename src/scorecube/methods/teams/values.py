@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorecube.analyses.jackknife import CONFIDENCE, limits
-from scorecube.analyses.units import FloatArray, groups_left_out
+from scorecube.analyses.topic_units import FloatArray, groups_left_out
 from scorecube.collection.pools import Pools
 from scorecube.declare import Variable, along, limits_of
 from scorecube.kernels.ranks import ranks_above

@@ -17,7 +17,7 @@ from scorecube.kernels.random.draws import multiplicities
 from scorecube.workflow.api import analyse
 
 DRAWS = {
-    "analyses.two_samples": ("topic_counts",),
+    "analyses.topic_samples": ("topic_counts",),
     "analyses.step_down": ("bootstrap_samples",),
     "methods.pairs.randomisation": ("sign_columns",),
     "methods.pairs.tukey": ("null_ranges",),

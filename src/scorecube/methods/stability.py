@@ -17,7 +17,7 @@ from scorecube.analyses.frames import frame_of, labelled
 from scorecube.analyses.pairs import pair_labels, pairs_of
 from scorecube.analyses.protocol import Part, Sum, Totals
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.two_samples import TwoSamples, along_sampling, first_sampling
+from scorecube.analyses.topic_samples import TwoSamples, along_sampling, first_sampling
 from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.declare import (
     DIFFERENCE,

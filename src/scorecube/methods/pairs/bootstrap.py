@@ -23,8 +23,8 @@ from scorecube.analyses.printed import printed
 from scorecube.analyses.protocol import Arrays, Concat, Part, Totals
 from scorecube.analyses.step_down import drawn_counts
 from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.topic_samples import summaries
 from scorecube.analyses.topic_units import FloatArray
-from scorecube.analyses.two_samples import summaries
 from scorecube.declare import BEST_RUNS, OF_2007, Preset, View, option_field
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import Sampling, bootstrap_samples, topic_counts, topic_samples

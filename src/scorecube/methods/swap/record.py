@@ -20,7 +20,7 @@ from scorecube import names
 from scorecube.analyses import jackknife
 from scorecube.analyses.protocol import Max, Part, Sum, Totals
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.two_samples import TwoSamples
+from scorecube.analyses.topic_samples import TwoSamples
 from scorecube.declare import BEST_RUNS, OF_2007, Preset, Variable, View, option_field
 from scorecube.errors import BadPlan, option
 from scorecube.kernels.random.draws import overlap

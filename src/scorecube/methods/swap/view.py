@@ -11,7 +11,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.frames import combine, frame_of, labelled
 from scorecube.analyses.printed import number, percent, printed
-from scorecube.analyses.two_samples import along_sampling, first_sampling
+from scorecube.analyses.topic_samples import along_sampling, first_sampling
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     DIFFERENCE,

@@ -85,7 +85,7 @@ HOMES = {
         *("ingest/", "report/", "workflow/api.py", "workflow/outputs.py"),
     ),
     "pooch": ("ingest/public.py",),
-    "pyarrow": ("ingest/tables.py",),
+    "pyarrow": ("ingest/data_frames.py",),
     "isal": ("ingest/files.py",),
     "inspect_ai": ("ingest/readers/inspect_logs.py",),
     "ir_datasets": ("ingest/qrels.py",),

@@ -22,9 +22,9 @@ import xarray as xr
 import scorecube as sc
 from scorecube.errors import BadInput, BadName
 from scorecube.ingest import formats, readers
+from scorecube.ingest.data_frames import read_run_labels, read_topic_groups
 from scorecube.ingest.formats import DECLARED, File, Row, never, reader
 from scorecube.ingest.qrels import read_judgements
-from scorecube.ingest.tables import read_run_labels, read_topic_groups
 from scorecube.workflow.api import import_scores
 from tests.ingest.test_forms import OF_TEXT
 

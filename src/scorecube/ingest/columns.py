@@ -14,6 +14,7 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import cells, headings
 from scorecube.ingest.cells import is_score
+from scorecube.ingest.data_frames import problem_at
 from scorecube.ingest.delimited import ROW, Table
 from scorecube.ingest.headings import (
     COUNTERS,
@@ -30,7 +31,6 @@ from scorecube.ingest.headings import (
     fact,
     header_word,
 )
-from scorecube.ingest.tables import problem_at
 from scorecube.names import SCORE
 
 FILE = "file"

@@ -12,10 +12,10 @@ import pandas as pd
 
 from scorecube.collection.schema import label_array
 from scorecube.errors import BadInput, counted, kind_of
+from scorecube.ingest.data_frames import label_of
 from scorecube.ingest.delimited import LINE
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import DOCUMENTS, ROLES, SCORES, header_word
-from scorecube.ingest.tables import label_of
 
 Words = np.ndarray[Any, np.dtype[Any]]
 """Fields as bytes, or as objects where some are long."""

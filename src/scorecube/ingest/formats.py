@@ -109,7 +109,8 @@ class File:
     @cached_property
     def table(self) -> Table:
         """The file as a table; see `delimited` and `json_rows`."""
-        from scorecube.ingest import delimited, json_rows, tables
+        from scorecube.ingest import data_frames as tables
+        from scorecube.ingest import delimited, json_rows
         from scorecube.ingest.delimited import Table
         from scorecube.ingest.kinds import PARQUET
 

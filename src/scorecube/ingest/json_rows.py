@@ -168,8 +168,8 @@ def table_of_records(
     import pandas as pd
 
     from scorecube.collection.teams import listed
+    from scorecube.ingest.data_frames import table_of_frame
     from scorecube.ingest.delimited import Table
-    from scorecube.ingest.tables import table_of_frame
 
     outside: dict[str, Any] = {}
     prefix = ""

@@ -17,6 +17,7 @@ from scorecube.collection.ranges import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
+from scorecube.ingest.data_frames import table_of_frame
 from scorecube.ingest.delimited import KEYS, Table
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.formats import File
@@ -31,7 +32,6 @@ from scorecube.ingest.scores import (
     only_cube,
     only_measures,
 )
-from scorecube.ingest.tables import table_of_frame
 from scorecube.ingest.tabular import read_tables
 
 ScoresLike = pd.DataFrame | CubeLike | Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]

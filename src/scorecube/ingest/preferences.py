@@ -15,9 +15,9 @@ from scorecube.collection.arguments import as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadInput, UnknownName
+from scorecube.ingest.data_frames import columns_of
 from scorecube.ingest.files import PathLike
 from scorecube.ingest.objects import cube_from_scores
-from scorecube.ingest.tables import columns_of
 
 COLUMNS = ["topic", "run_a", "run_b", "preferred", "people"]
 """Columns of preferences; `preferred` is a run, or empty for neither."""

@@ -14,6 +14,7 @@ import numpy as np
 from scorecube import names
 from scorecube.collection.judgements import Qrels
 from scorecube.errors import BadInput
+from scorecube.ingest.data_frames import label_of
 from scorecube.ingest.entries import (
     QRELS,
     Entries,
@@ -26,7 +27,6 @@ from scorecube.ingest.entries import (
 )
 from scorecube.ingest.files import PathLike, bare_name, expand, is_json, read_bytes, text_of
 from scorecube.ingest.formats import File
-from scorecube.ingest.tables import label_of
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}

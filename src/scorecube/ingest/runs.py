@@ -14,6 +14,7 @@ import pandas as pd
 from scorecube.collection.judgements import Qrels, RunLines
 from scorecube.collection.rankings import JudgedRun, Order, judge
 from scorecube.errors import BadInput, counted, option
+from scorecube.ingest.data_frames import label_of
 from scorecube.ingest.entries import (
     RUN,
     Entries,
@@ -29,7 +30,6 @@ from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refu
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import RUNS, header_word
 from scorecube.ingest.run_bytes import judged_content
-from scorecube.ingest.tables import label_of
 
 RUN_LINE = "topic Q0 document rank score tag"
 RES = ".res"

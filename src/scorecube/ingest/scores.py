@@ -30,10 +30,10 @@ from scorecube.errors import BadInput, either, option
 from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.columns import FILE, Column, choice
+from scorecube.ingest.data_frames import in_one_line, labels_of, plain_cells, problem_at
 from scorecube.ingest.delimited import KEYS as OF_KEYS
 from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import IDENTIFIER, TAKEN, aggregates
-from scorecube.ingest.tables import in_one_line, labels_of, plain_cells, problem_at
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]

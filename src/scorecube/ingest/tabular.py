@@ -15,6 +15,7 @@ from scorecube.errors import BadInput, Note
 from scorecube.ingest import cells
 from scorecube.ingest.cells import is_score
 from scorecube.ingest.columns import FILE, Column, Columns, choice
+from scorecube.ingest.data_frames import labels_of, metric_of_column
 from scorecube.ingest.delimited import Table, read_delimited
 from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.headings import (
@@ -30,7 +31,6 @@ from scorecube.ingest.headings import (
 from scorecube.ingest.reading import LONG, MATRIX, Reading, has_ids
 from scorecube.ingest.roles import decide, scores_of
 from scorecube.ingest.scores import SCORE, Part, only_measures
-from scorecube.ingest.tables import labels_of, metric_of_column
 
 ENDINGS = r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$"
 PLURALS = {"collection": "collections", "seed": "repetitions", "topic_group": "groups"}

@@ -86,7 +86,7 @@ HOMES = {
     ),
     "pooch": ("ingest/public.py",),
     "pyarrow": ("ingest/data_frames.py",),
-    "isal": ("ingest/files.py",),
+    "isal": ("ingest/input_files.py",),
     "inspect_ai": ("ingest/readers/inspect_logs.py",),
     "ir_datasets": ("ingest/qrels.py",),
     "ir_measures": ("collection/metrics_of_tools.py",),

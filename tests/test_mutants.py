@@ -17,9 +17,9 @@ from scorecube.analyses.topic_units import groups_left_out
 from scorecube.declare import Answer
 from scorecube.errors import BadPlan, BadStudy
 from scorecube.methods.judges.comparison import labels as compared_labels
+from scorecube.report.averages import averages
 from scorecube.report.page import _cards
-from scorecube.report.results import median_of
-from scorecube.report.tables import averages
+from scorecube.report.result_parts import median_of
 from scorecube.report.views import view_of
 from scorecube.testing import simulate_cube
 from scorecube.workflow.tasks import plan_in_study

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from scorecube import Correlation
 from scorecube.analyses.preparation import make_table
-from scorecube.report.results import table
+from scorecube.report.result_parts import table
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, import_scores
 from tests.oracles import correlation as oracle

@@ -16,7 +16,7 @@ from scorecube.declare import OF_2007
 from scorecube.errors import BadPlan
 from scorecube.methods import index
 from scorecube.methods.design.estimates import design_of_cube, widths_of_cube
-from scorecube.report.formats import render
+from scorecube.report.text_tables import render
 from scorecube.testing import simulate_rankings
 from scorecube.workflow.presets import gains_of, preset_of
 from tests.conftest import Cli, matrices

@@ -18,7 +18,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadInput
-from scorecube.ingest.files import read_text
+from scorecube.ingest.input_files import read_text
 from scorecube.ingest.kinds import kind_of_content
 
 TABLE = b"topic,a,b\n1,0.5,0.25\n2,0,1\n"

@@ -16,8 +16,8 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.schema import LARGEST_SCORE, SMALLEST_MAXIMUM
 from scorecube.errors import BadInput
-from scorecube.ingest import files
-from scorecube.ingest.files import UNCHECKED, read_bytes
+from scorecube.ingest import input_files
+from scorecube.ingest.input_files import UNCHECKED, read_bytes
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS
@@ -34,9 +34,9 @@ def test_a_file_may_be_as_long_as_the_limit(
     path = tmp_path / "file"
     for content in (b"x" * 1000, gzip.compress(b"x" * 1000)):
         path.write_bytes(content)
-        monkeypatch.setattr(files, "LARGEST", 1000)
+        monkeypatch.setattr(input_files, "LARGEST", 1000)
         assert read_bytes(path) == b"x" * 1000
-        monkeypatch.setattr(files, "LARGEST", 999)
+        monkeypatch.setattr(input_files, "LARGEST", 999)
         with pytest.raises(BadInput, match=r"more than 999 bytes|more than 100 times"):
             read_bytes(path)
 

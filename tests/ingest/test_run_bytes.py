@@ -12,7 +12,7 @@ import pytest
 from scorecube.collection.judgements import Qrels
 from scorecube.collection.rankings import JudgedRun, Order, judge
 from scorecube.errors import BadInput
-from scorecube.ingest.files import read_bytes
+from scorecube.ingest.input_files import read_bytes
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.run_bytes import judged_content
 from scorecube.ingest.runs import read_run

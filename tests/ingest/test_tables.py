@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import scorecube as sc
 from scorecube.errors import BadInput, BadPlan
-from scorecube.ingest.codes import CODES
+from scorecube.ingest.missing_codes import CODES
 from scorecube.workflow.api import import_scores
 
 if TYPE_CHECKING:

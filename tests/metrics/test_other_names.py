@@ -24,14 +24,14 @@ from pyNTCIREVAL import Labeler
 from pyNTCIREVAL import metrics as ntcir
 
 import scorecube as sc
-from scorecube.collection import names_of_tools as other_names
+from scorecube.collection import names_of_tools
 from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.collection.names_of_tools import Row, from_ir_measures, own_name
 from scorecube.errors import BadName
 from scorecube.ingest.readers import lines
 
 K = 5
-ROWS = other_names.rows()
+ROWS = names_of_tools.rows()
 LEVELS = [0, 1, 2, 3]
 Scores = dict[str, float]
 
@@ -196,7 +196,7 @@ def cut_at(name: str, k: int) -> str:
 
 def called_here(row: Row, k: int) -> str:
     """Return the metric of a row, with a cut-off if the tool's has one."""
-    mark = "_" if row.metric == other_names.BY_R else "@"
+    mark = "_" if row.metric == names_of_tools.BY_R else "@"
     inside = f"({row.settings})" if row.settings else ""
     cut = f"{mark}{k}" if row.name.endswith(("@k", "_k")) else ""
     return f"{row.metric}{inside}{cut}"
@@ -235,8 +235,10 @@ def test_no_name_stands_twice() -> None:
 
 
 READ_BY: dict[str, Callable[[str], str]] = {
-    **dict.fromkeys(("trec_eval", "ranx", "BEIR", "MTEB", "LensKit"), other_names.from_trec_eval),
-    "ir_measures": other_names.from_ir_measures,
+    **dict.fromkeys(
+        ("trec_eval", "ranx", "BEIR", "MTEB", "LensKit"), names_of_tools.from_trec_eval
+    ),
+    "ir_measures": names_of_tools.from_ir_measures,
     "gdeval": lines.GDEVAL,
     "NTCIREVAL": lines.NEV.label,
 }
@@ -252,11 +254,11 @@ def test_reading_and_evaluation_give_the_name_of_the_row(row: Row) -> None:
     ours = called_here(row, 10)
     if row.differs or name == CONTRADICTED:
         assert label in (name, f"ir_measures:{name}")
-        assert other_names.why_kept(name, label)
+        assert names_of_tools.why_kept(name, label)
     else:
         assert label == ours
-        assert not other_names.why_kept(name, label)
-    is_own = other_names.canonical(own_name(name)) != ""  # typed, it is what it is here
+        assert not names_of_tools.why_kept(name, label)
+    is_own = names_of_tools.canonical(own_name(name)) != ""  # typed, it is what it is here
     if row.differs and not is_own:
         with pytest.raises(BadName):
             read_metric(name)

@@ -20,9 +20,9 @@ import scorecube as sc
 from scorecube.analyses.frames import with_labels
 from scorecube.declare import Answer, limited, with_limits
 from scorecube.methods import index
-from scorecube.report.formats import lines_below, summaries
 from scorecube.report.readable import intervals_of
-from scorecube.report.results import answers, view_of_result
+from scorecube.report.result_parts import answers, view_of_result
+from scorecube.report.text_tables import lines_below, summaries
 from tests.methods import own
 
 if TYPE_CHECKING:

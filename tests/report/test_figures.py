@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import scorecube as sc
 from scorecube.errors import BadPlan
 from scorecube.report.drawing import PAGE_HEIGHT
-from scorecube.report.study import draw
+from scorecube.report.study_tables import draw
 from scorecube.testing import simulate_cube, simulate_rankings
 
 

@@ -18,8 +18,8 @@ import scorecube as sc
 from scorecube.errors import CONTROL, visible
 from scorecube.files import is_formula, label_of_spreadsheet
 from scorecube.report.drawing import LONGEST, figure_labels
-from scorecube.report.formats import render
 from scorecube.report.page import asset, write_page
+from scorecube.report.text_tables import render
 from scorecube.workflow.api import import_scores
 from tests.report.hostile import COLLECTIONS, GAINS, HOSTILE, METRICS, hostile_study
 from tests.report.hostile import CONTROL as CONTROLS

@@ -15,10 +15,10 @@ from scorecube.declare import View
 from scorecube.errors import BadPlan, ScorecubeError
 from scorecube.methods import index
 from scorecube.report.contents import overview, overview_text
-from scorecube.report.formats import FORMATS, render
 from scorecube.report.page import write_page
-from scorecube.report.results import answers
-from scorecube.report.study import collect_table, draw
+from scorecube.report.result_parts import answers
+from scorecube.report.study_tables import collect_table, draw
+from scorecube.report.text_tables import FORMATS, render
 from scorecube.report.views import view_names, view_of
 from scorecube.storage import Study
 from scorecube.testing import simulate_cube

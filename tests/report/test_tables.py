@@ -17,8 +17,8 @@ from scorecube.analyses.frames import frame_of, traits_of
 from scorecube.collection.schema import CELL
 from scorecube.declare import Column, Table, Variable, along, limits_of
 from scorecube.declare.numbers import decimals_of
-from scorecube.report.formats import render
-from scorecube.report.tables import averages
+from scorecube.report.averages import averages
+from scorecube.report.text_tables import render
 from scorecube.testing import simulate_cube
 
 KNOWN = along(

@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 from scorecube.errors import BadInput, CorruptStudy, ScorecubeError
-from scorecube.ingest.files import parts_of, read_bytes
+from scorecube.ingest.input_files import parts_of, read_bytes
 from scorecube.storage import Collection, open_study, verify_study
 from scorecube.storage.archives import PADDING, archives_in, encode_record, read_result, seal
 from scorecube.storage.codec import CODEC, encode

@@ -14,7 +14,7 @@ import pytest
 from scorecube.errors import ScorecubeError
 from scorecube.methods import index
 from scorecube.report.contents import overview
-from scorecube.report.study import collect_table
+from scorecube.report.study_tables import collect_table
 from scorecube.storage import find_rest, open_study, verify_study
 from tests.conftest import Cli
 from tests.storage.states import SOAK, is_whole

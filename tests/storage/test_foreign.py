@@ -19,7 +19,7 @@ import pytest
 from scorecube.errors import ScorecubeError
 from scorecube.report.contents import overview, overview_text, warnings_of
 from scorecube.report.page import write_page
-from scorecube.report.study import collect_table
+from scorecube.report.study_tables import collect_table
 from scorecube.storage import find_rest, find_unclaimed, open_study, verify_study
 from scorecube.storage.archives import Stored, archives_in, decode_record, encode_record, seal
 from scorecube.storage.codec import encode

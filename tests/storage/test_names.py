@@ -6,7 +6,7 @@ import pytest
 
 from scorecube.errors import BadStudy
 from scorecube.report.contents import overview
-from scorecube.report.study import collect_table
+from scorecube.report.study_tables import collect_table
 from scorecube.storage import open_study, verify_study
 from scorecube.storage.heads import folder_of
 from tests.conftest import Cli

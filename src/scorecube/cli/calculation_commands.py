@@ -125,8 +125,8 @@ def print_results(record: Calculation, results: list[xr.Dataset], form: str) -> 
     """Print a table of results in a format, or what stands for it."""
     from scorecube.analyses.frames import combine, frame_of
     from scorecube.report.contents import as_json
-    from scorecube.report.formats import lines_below
-    from scorecube.report.results import table, view_of_result
+    from scorecube.report.result_parts import table, view_of_result
+    from scorecube.report.text_tables import lines_below
 
     document = record.document(results[0])
     if form == "text":

@@ -87,8 +87,8 @@ def show(
     Example: scorecube show study.zarr leaderboard --format latex --columns run,mean,rank_set
     """
     from scorecube.report.readable import check_columns
-    from scorecube.report.results import select_rows
-    from scorecube.report.study import collect_table
+    from scorecube.report.result_parts import select_rows
+    from scorecube.report.study_tables import collect_table
     from scorecube.storage import open_study
 
     opened = open_study(study)
@@ -132,7 +132,7 @@ def figure(
     Example: scorecube figure study.zarr swap --by sampling --out samplings.png
     """
     from scorecube.report.drawing import check_figure_path, set_title
-    from scorecube.report.study import draw
+    from scorecube.report.study_tables import draw
     from scorecube.storage import open_study
 
     target = out or Path(f"{analysis}.png")

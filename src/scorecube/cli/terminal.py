@@ -80,8 +80,8 @@ def discard_stdout() -> None:
 
 
 def echo_table(frame: pd.DataFrame, form: str, **how: Any) -> None:
-    """Print a data frame in one of the formats of `scorecube.report.formats`."""
-    from scorecube.report.formats import render
+    """Print a data frame in one of the formats of `scorecube.report.text_tables`."""
+    from scorecube.report.text_tables import render
 
     echo(render(frame, form, terminal_width(), **how))
 
@@ -93,7 +93,7 @@ def echo_results(results: Sequence[Any], study: str = "", top: int | None = None
     study: Path or address of the study that holds them; empty for none.
     top: Rows of each table; None for as many as each table declares.
     """
-    from scorecube.report.formats import lines_below, summaries
+    from scorecube.report.text_tables import lines_below, summaries
 
     if is_quiet():
         return

@@ -15,8 +15,8 @@ import pandas as pd
 from scorecube.errors import BadInput, kind_of
 from scorecube.files import label_of_spreadsheet
 from scorecube.ingest.delimited import KEYS, LINE, ROW, read_delimited, refuse_repeated
-from scorecube.ingest.files import PathLike, read_text, refuse_unprintable
 from scorecube.ingest.headings import SCORES, header_word
+from scorecube.ingest.input_files import PathLike, read_text, refuse_unprintable
 from scorecube.names import SCORE
 
 NESTED = (list, tuple, dict, set, np.ndarray)

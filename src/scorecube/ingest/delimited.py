@@ -17,7 +17,7 @@ import pandas as pd
 
 from scorecube.errors import BadInput, counted
 from scorecube.ingest.cells import is_score
-from scorecube.ingest.files import PathLike
+from scorecube.ingest.input_files import PathLike
 
 DELIMITERS = "\t;,"
 LINE = "line"

@@ -14,8 +14,8 @@ from scorecube.collection.schema import label_array
 from scorecube.errors import BadInput, counted, kind_of
 from scorecube.ingest.data_frames import label_of
 from scorecube.ingest.delimited import LINE
-from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import DOCUMENTS, ROLES, SCORES, header_word
+from scorecube.ingest.input_files import PathLike, refuse_unprintable
 
 Words = np.ndarray[Any, np.dtype[Any]]
 """Fields as bytes, or as objects where some are long."""

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorecube.errors import BadName
-from scorecube.ingest.files import PathLike, is_json, read_text
+from scorecube.ingest.input_files import PathLike, is_json, read_text
 from scorecube.ingest.kinds import readable_kind
 
 if TYPE_CHECKING:

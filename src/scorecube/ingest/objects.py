@@ -19,9 +19,10 @@ from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
 from scorecube.ingest.data_frames import table_of_frame
 from scorecube.ingest.delimited import KEYS, Table
-from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word
+from scorecube.ingest.input_files import PathLike, name_in
+from scorecube.ingest.score_tables import read_tables
 from scorecube.ingest.scores import (
     DIMS,
     LOGGER,
@@ -32,7 +33,6 @@ from scorecube.ingest.scores import (
     only_cube,
     only_measures,
 )
-from scorecube.ingest.tabular import read_tables
 
 ScoresLike = pd.DataFrame | CubeLike | Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
 """Scores as tools hold them in memory, see `cube_from_scores`."""

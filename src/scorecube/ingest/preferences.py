@@ -16,7 +16,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import uses_gains
 from scorecube.errors import BadInput, UnknownName
 from scorecube.ingest.data_frames import columns_of
-from scorecube.ingest.files import PathLike
+from scorecube.ingest.input_files import PathLike
 from scorecube.ingest.objects import cube_from_scores
 
 COLUMNS = ["topic", "run_a", "run_b", "preferred", "people"]

@@ -16,8 +16,8 @@ import xarray as xr
 from scorecube.errors import FetchFailed, UnknownName
 from scorecube.ingest.formats import File
 from scorecube.ingest.reading import MATRIX
+from scorecube.ingest.score_tables import read_tables
 from scorecube.ingest.scores import cubes_of, only_cube
-from scorecube.ingest.tabular import read_tables
 
 ADDRESS_VARIABLE = "SCORECUBE_DATA_URL"
 CACHE_VARIABLE = "SCORECUBE_DATA_CACHE"

@@ -25,8 +25,8 @@ from scorecube.ingest.entries import (
     places_of,
     read_columns,
 )
-from scorecube.ingest.files import PathLike, bare_name, expand, is_json, read_bytes, text_of
 from scorecube.ingest.formats import File
+from scorecube.ingest.input_files import PathLike, bare_name, expand, is_json, read_bytes, text_of
 from scorecube.metrics.registry import HIGHEST_LEVEL
 
 GRADES = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}

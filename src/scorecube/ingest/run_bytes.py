@@ -15,7 +15,7 @@ from scorecube.collection.judgements import Qrels
 from scorecube.collection.rankings import FlagArray, JudgedRun, Order, empty_lists, with_levels
 from scorecube.errors import BadInput
 from scorecube.ingest.entries import label_text, number_in
-from scorecube.ingest.files import PathLike, bare_name
+from scorecube.ingest.input_files import PathLike, bare_name
 from scorecube.kernels.run_lines import (
     ASCENDING,
     DESCENDING,

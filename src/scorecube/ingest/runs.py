@@ -26,9 +26,9 @@ from scorecube.ingest.entries import (
     numbers_in,
     read_columns,
 )
-from scorecube.ingest.files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import RUNS, header_word
+from scorecube.ingest.input_files import PathLike, bare_name, expand, read_bytes, refuse_unprintable
 from scorecube.ingest.run_bytes import judged_content
 
 RUN_LINE = "topic Q0 document rank score tag"

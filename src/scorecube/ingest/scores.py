@@ -28,12 +28,12 @@ from scorecube.collection.schema import SMALLEST_MAXIMUM
 from scorecube.collection.teams import listed, teams_of, with_systems, with_topic_groups
 from scorecube.errors import BadInput, either, option
 from scorecube.ingest.cells import numbers_of
-from scorecube.ingest.codes import refuse_codes, without_codes
 from scorecube.ingest.columns import FILE, Column, choice
 from scorecube.ingest.data_frames import in_one_line, labels_of, plain_cells, problem_at
 from scorecube.ingest.delimited import KEYS as OF_KEYS
-from scorecube.ingest.files import PathLike, refuse_unprintable
 from scorecube.ingest.headings import IDENTIFIER, TAKEN, aggregates
+from scorecube.ingest.input_files import PathLike, refuse_unprintable
+from scorecube.ingest.missing_codes import refuse_codes, without_codes
 
 LOGGER = logging.getLogger("scorecube")
 Notify = Callable[[str], None]
@@ -106,7 +106,7 @@ def cubes_of(
     no_score: Cells that are codes for no score.
     teams, systems: Run -> team, and run -> system whose repetition it is; `path` is their file.
     ranges: Metric -> least and greatest score that there can be; those of other metrics follow from
-        the scores of all collections, see `collection.about_metrics.ranged`, and usual codes for
+        the scores of all collections, see `collection.ranges.ranged`, and usual codes for
         no score are refused.
     Raises BadInput: A cell that is no score, a missing label, a score that stands twice, or outside
         the range of its metric.

@@ -32,8 +32,14 @@ from scorecube.report.contents import overview, warnings_of
 from scorecube.report.drawing import draw
 from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, software
-from scorecube.report.results import conditions, median_of, notes_of, of_metrics, options_of_result
-from scorecube.report.study import showing
+from scorecube.report.result_parts import (
+    conditions,
+    median_of,
+    notes_of,
+    of_metrics,
+    options_of_result,
+)
+from scorecube.report.study_tables import showing
 from scorecube.report.views import joins_collections, view_names, view_of
 from scorecube.storage import Study
 

@@ -25,13 +25,13 @@ from scorecube.errors import BadPlan, Note, marked, option
 from scorecube.execute.executor import Progress, default_workers, run_items
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.data_frames import read_run_labels, read_topic_groups
-from scorecube.ingest.files import PathLike, expand, read_text
+from scorecube.ingest.input_files import PathLike, expand, read_text
 from scorecube.ingest.objects import ColumnOptions, ScoresLike, read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.runs import judged_run, run_sources
+from scorecube.ingest.score_files import read_collections
 from scorecube.ingest.scores import cubes_of, only_cube
-from scorecube.ingest.tools import read_collections
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name
 

@@ -14,10 +14,10 @@ from scorecube.analyses.joined import BY_COLLECTION, parts_of
 from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.errors import BadName, BadPlan, ScorecubeError, option
 from scorecube.methods import index
-from scorecube.report.formats import data_columns
-from scorecube.report.results import of_metrics, select_rows
-from scorecube.report.results import table as table_of
-from scorecube.report.tables import averages
+from scorecube.report.averages import averages
+from scorecube.report.result_parts import of_metrics, select_rows
+from scorecube.report.result_parts import table as table_of
+from scorecube.report.text_tables import data_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

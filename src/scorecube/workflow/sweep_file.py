@@ -39,7 +39,7 @@ from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.declare.options import Option, Record, options_of
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
-from scorecube.ingest.files import expand, parts_of, read_text
+from scorecube.ingest.input_files import expand, parts_of, read_text
 from scorecube.ingest.options import EVALUATE, IMPORT
 from scorecube.methods import index
 from scorecube.storage import Study

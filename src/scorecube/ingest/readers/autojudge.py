@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from scorecube.errors import BadInput, option
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.input_files import name_in
 
 ALL = "all"
 FIELDS = ("run_id", "measure", "topic_id", "value")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader
+from scorecube.ingest.input_files import name_in
 from scorecube.ingest.json_rows import at, objects_in
 
 PLACES = (

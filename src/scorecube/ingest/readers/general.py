@@ -28,7 +28,7 @@ def read_nested(file: File) -> Part:
 
 
 def _is_headerless(file: File) -> bool:
-    from scorecube.ingest.tabular import is_headerless
+    from scorecube.ingest.score_tables import is_headerless
 
     return bool(file.rows) and any(file.rows[0]) and is_headerless(file.rows)
 
@@ -42,7 +42,7 @@ def _is_headerless(file: File) -> bool:
 )
 def read_numbers(file: File) -> Table:
     """Return scores of runs across, which are numbered; topics are a first column, or lines."""
-    from scorecube.ingest.tabular import without_header
+    from scorecube.ingest.score_tables import without_header
 
     return without_header(file.text, file.path)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scorecube.collection import names_of_tools as measures
 from scorecube.errors import BadInput
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, reader, summary
+from scorecube.ingest.input_files import name_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,8 +164,8 @@ def read_gdeval(file: File) -> Part:
     """Return scores of runs, without their means."""
     from scorecube.ingest.delimited import Table
     from scorecube.ingest.reading import LONG
+    from scorecube.ingest.score_tables import read_tables
     from scorecube.ingest.scores import Part
-    from scorecube.ingest.tabular import read_tables
 
     if file.table.frame.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)

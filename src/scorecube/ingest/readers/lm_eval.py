@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.input_files import name_in
 
 OLD_FIELDS = frozenset({"doc_id", "doc", "target", "resps"})
 """Fields of samples before 0.4.7."""

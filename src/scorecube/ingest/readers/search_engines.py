@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from scorecube.collection.names_of_tools import from_ir_measures
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.input_files import name_in
 from scorecube.ingest.json_rows import at
 
 BLOCK = re.compile(r"measure\s*\{([^}]*)\}")

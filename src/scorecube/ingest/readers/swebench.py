@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scorecube.errors import BadInput, option
-from scorecube.ingest.files import name_in
 from scorecube.ingest.formats import File, Row, reader, summary
+from scorecube.ingest.input_files import name_in
 
 RESOLVED = ("resolved_ids", "resolved")
 OTHERS = (

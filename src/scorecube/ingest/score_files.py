@@ -12,12 +12,12 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest.columns import no_table
 from scorecube.ingest.delimited import LINE, ROW, Table
-from scorecube.ingest.files import PathLike
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.headings import OF_SYSTEM, fact
+from scorecube.ingest.input_files import PathLike
 from scorecube.ingest.readers import detect, load_format
+from scorecube.ingest.score_tables import read_tables
 from scorecube.ingest.scores import SCORE, Part, only_measures
-from scorecube.ingest.tabular import read_tables
 
 NO_METRICS = ("count", "time", "cost", "identifier", "deviation", OF_SYSTEM)
 """Facts that tools write among their scores."""

@@ -14,10 +14,10 @@ from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, Note
 from scorecube.ingest import cells
 from scorecube.ingest.cells import is_score
+from scorecube.ingest.column_roles import decide, scores_of
 from scorecube.ingest.columns import FILE, Column, Columns, choice
 from scorecube.ingest.data_frames import labels_of, metric_of_column
 from scorecube.ingest.delimited import Table, read_delimited
-from scorecube.ingest.files import PathLike, name_in
 from scorecube.ingest.headings import (
     GROUPS,
     NAME,
@@ -28,8 +28,8 @@ from scorecube.ingest.headings import (
     header_word,
     runs_in,
 )
+from scorecube.ingest.input_files import PathLike, name_in
 from scorecube.ingest.reading import LONG, MATRIX, Reading, has_ids
-from scorecube.ingest.roles import decide, scores_of
 from scorecube.ingest.scores import SCORE, Part, only_measures
 
 ENDINGS = r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$"
@@ -48,7 +48,7 @@ def read_tables(
 
     metric: The only metric to read. Of a table without a metric column, the column of that name;
         without such a column, the name of the column score, or of the scores of a matrix.
-    chosen: Role -> its column, see `scorecube.ingest.roles`.
+    chosen: Role -> its column, see `scorecube.ingest.column_roles`.
     layout: `LONG` or `MATRIX`, if that is not to be found out.
     """
     by_header: dict[tuple[str, ...], list[int]] = {}

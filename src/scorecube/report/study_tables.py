@@ -17,9 +17,9 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import View
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, ScorecubeError, UnknownName, option
+from scorecube.report.averages import averages
 from scorecube.report.papers import FORMATS, caption
-from scorecube.report.results import chosen_metrics, of_metrics, told_options
-from scorecube.report.tables import averages
+from scorecube.report.result_parts import chosen_metrics, of_metrics, told_options
 from scorecube.report.views import view_names, view_of
 
 if TYPE_CHECKING:

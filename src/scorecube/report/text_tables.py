@@ -41,7 +41,7 @@ from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.marks import with_marks, written
 from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
-from scorecube.report.results import answers, conditions, view_of_result
+from scorecube.report.result_parts import answers, conditions, view_of_result
 
 LEAST_BAR = 12
 MOST_BAR = 40

@@ -9,7 +9,7 @@ with their reasons (`readings_of`)::
 
 `decide` takes the only reading. With two it refuses, and names both with the options that choose;
 with none it says what was found, what a table needs, and the nearest option. Readers of other tools
-make tables of their files and call `scorecube.ingest.tabular.read_tables`, which does all of this
+make tables of their files and call `ingest.score_tables.read_tables`, which does all of this
 for tables with equal headings together, and returns parts for the collector.
 """
 

@@ -205,7 +205,7 @@ def _score(name: str, levels: list[int], n_s: int = 0, n_a: int = 0, n_b: int = 
     return float(scored)
 
 
-def _cube(**scores: Any) -> xr.Dataset:
+def _cube(**scores: np.ndarray[Any, Any]) -> xr.Dataset:
     """Return a cube of scores[run, topic] by metric."""
     n_runs, n_topics = next(iter(scores.values())).shape
     return sc.cube_from_scores(scores, runs=range(n_runs), topics=range(n_topics))

@@ -95,7 +95,7 @@ class Method(Record, ABC):
         return {name: _as_json(getattr(self, name)) for name in options_of(type(self))}
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     """Return the value of an option as a JSON value."""
     return [_as_json(one) for one in value] if isinstance(value, tuple) else value
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -155,7 +156,7 @@ def labels_of(dataset: xr.Dataset, dim: str) -> list[str]:
 
 
 def variable_of(
-    dims: str | Sequence[Hashable], values: Any, attrs: Mapping[str, Any] | None = None
+    dims: str | Sequence[Hashable], values: npt.ArrayLike, attrs: Mapping[str, Any] | None = None
 ) -> xr.Variable:
     """Return values along dims, or labels of a dim, in memory.
 

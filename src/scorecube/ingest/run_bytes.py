@@ -7,9 +7,9 @@ the plain reader, `scorecube.ingest.runs`, which gives the same numbers and has 
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scorecube.collection.judgements import Qrels
 from scorecube.collection.rankings import FlagArray, JudgedRun, Order, empty_lists, with_levels
@@ -25,6 +25,8 @@ from scorecube.kernels.run_lines import (
     read_lines,
 )
 
+LineArray = NDArray[np.void]
+"""Records of `LINE`."""
 FILE_ORDER = -1
 TIES = {
     Order.SCORE: DESCENDING,
@@ -69,7 +71,13 @@ def judged_content(
     return with_levels(label, str(path), topics, qrels, numbers, lengths, own)
 
 
-def _own_documents(text: Any, lines: Any, first: Any, rows: Any, n_topics: int) -> FlagArray:
+def _own_documents(
+    text: NDArray[np.uint8],
+    lines: LineArray,
+    first: NDArray[np.intp],
+    rows: NDArray[np.int32],
+    n_topics: int,
+) -> FlagArray:
     """Return in which judged topics a document has the id of the topic: bool (judged topic,).
 
     first, rows: First line, and number of the judged topic or -1, of each topic of the run.
@@ -91,14 +99,14 @@ def _own_documents(text: Any, lines: Any, first: Any, rows: Any, n_topics: int) 
     return own
 
 
-def _name(content: bytes, line: Any, path: PathLike, run_name: str) -> bytes:
+def _name(content: bytes, line: np.void, path: PathLike, run_name: str) -> bytes:
     """Return the name of a run: its tag, or that of its file."""
     if run_name == "tag":
         return _field(content, line, "tag")
     return os.fsencode(bare_name(path))
 
 
-def _decide_scores(content: bytes, lines: Any) -> bool:
+def _decide_scores(content: bytes, lines: LineArray) -> bool:
     """Read scores again that one pass does not decide, as the plain reader does; False for none."""
     for k in np.flatnonzero(~lines["is_decided"]):
         start = lines["score_at"][k]
@@ -110,7 +118,7 @@ def _decide_scores(content: bytes, lines: Any) -> bool:
     return True
 
 
-def _field(content: bytes, line: Any, field: str) -> bytes:
+def _field(content: bytes, line: np.void, field: str) -> bytes:
     """Return the topic or the tag of a line."""
     start = int(line[field])
     return content[start : start + int(line[f"{field}_length"])]

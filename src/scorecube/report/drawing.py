@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from scorecube import names
@@ -87,7 +87,9 @@ class Canvas:
     size = FIGURE_SIZE
     title_of = staticmethod(title_of)
 
-    def __init__(self, place: Any = None, analysis: str = "", top: int | None = None) -> None:
+    def __init__(
+        self, place: Axes | SubFigure | None = None, analysis: str = "", top: int | None = None
+    ) -> None:
         self._place: Any = place
         self._analysis = analysis
         self.most_rows = top or MOST_ROWS
@@ -171,9 +173,15 @@ class ShownFigure(Figure):
         return drawn_bytes(self, "png", dpi=110)
 
 
-def drawn(function: Any, *arguments: Any, axes: Axes | None = None, **how: Any) -> Figure:
+def drawn(
+    function: Callable[..., None],
+    *arguments: object,
+    axes: Axes | None = None,
+    analysis: str = "",
+    top: int | None = None,
+) -> Figure:
     """Return the figure that a function draws, whose first argument is a `Canvas`."""
-    canvas = Canvas(axes, **how)
+    canvas = Canvas(axes, analysis, top)
     with rc_context(STYLE):
         function(canvas, *arguments)
     figure: Figure = canvas.drawn
@@ -277,14 +285,17 @@ def check_figure(view: View) -> None:
         raise BadName(f"{view.name} has no figure; its tables: {', '.join(view.tables)}")
 
 
-def draw(view: View, result: xr.Dataset, axes: Axes | None = None, **how: Any) -> Figure:
+def draw(
+    view: View, result: xr.Dataset, axes: Axes | None = None, top: int | None = None
+) -> Figure:
     """Return the figure of a result at its first gain setting; see `Canvas`."""
     first = result.isel({names.GAIN: [0]}) if names.GAIN in result.dims else result
     (shown,) = with_figure_labels([first])
-    return drawn(view.figure, shown, axes=axes, analysis=view.name, **how)
+    assert view.figure is not None
+    return drawn(view.figure, shown, axes=axes, analysis=view.name, top=top)
 
 
-def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
+def draw_together(view: View, result: xr.Dataset, by: str, top: int | None = None) -> Figure:
     """Draw the curves of each gain setting or sampling into one panel."""
     with rc_context(STYLE):
         figure = ShownFigure(figsize=FIGURE_SIZE, layout="constrained")
@@ -292,7 +303,7 @@ def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure
         curves = dict[str, dict[str, Line2D]]()
         for value, part in values_of(result, by).items():
             before = {*axes.lines}
-            draw(view, part, axes, **how)
+            draw(view, part, axes, top)
             for line in axes.lines:
                 label = str(line.get_label())
                 if line not in before and label and not label.startswith("_"):
@@ -317,7 +328,7 @@ def draw_together(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure
     return figure
 
 
-def draw_bars(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
+def draw_bars(view: View, result: xr.Dataset, by: str, top: int | None = None) -> Figure:
     """Draw shares as bars, a group for each value and a part for each confidence."""
     levels = sorted(result[names.CONFIDENCE].values.tolist(), reverse=True)
     named = [
@@ -329,7 +340,7 @@ def draw_bars(view: View, result: xr.Dataset, by: str, **how: Any) -> Figure:
         parts = figure.subfigures(len(levels), 1, squeeze=False)[:, 0]
         for part, level in zip(parts, levels, strict=True):
             assert view.overview is not None
-            view.overview(Canvas(part, **how), named, level)
+            view.overview(Canvas(part, top=top), named, level)
         figure.suptitle(f"{result.attrs.get(COLLECTION, '')}, by {by}", **ABOVE)
     return figure
 
@@ -354,7 +365,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     write_file(path, drawn_bytes(figure, path.suffix.lower()[1:], dpi=150))
 
 
-def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
+def drawn_bytes(figure: Figure, form: str, dpi: int = 100) -> bytes:
     """Return a figure in a file format, the same bytes for the same figure."""
     file = io.BytesIO()
     without: dict[str, Any] = {
@@ -367,7 +378,7 @@ def drawn_bytes(figure: Figure, form: str, **settings: Any) -> bytes:
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(file, metadata=without[form])
         else:
-            figure.savefig(file, format=form, metadata=without.get(form, {}), **settings)
+            figure.savefig(file, format=form, metadata=without.get(form, {}), dpi=dpi)
     return file.getvalue()
 
 

@@ -22,8 +22,8 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
-def _is_digest(value: Any) -> bool:
-    return is_text(value) and re.fullmatch("[0-9a-f]{1,64}", value) is not None
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{1,64}", value) is not None
 
 
 def _is_object(value: object) -> bool:
@@ -38,8 +38,8 @@ def _are_counts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_count, value))
 
 
-def _are_words(value: Any) -> bool:
-    return _are_texts(value) and len(value) == len(names.USUAL_WORDS)
+def _are_words(value: object) -> bool:
+    return isinstance(value, list) and _are_texts(value) and len(value) == len(names.USUAL_WORDS)
 
 
 HEAD: Final[Form] = {

@@ -17,7 +17,7 @@ from scorecube.collection.growth import OtherCollection, merge_rankings
 from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.collection.plausibility import doubts_of
 from scorecube.collection.ranges import directed, read_ranges
-from scorecube.collection.rankings import Order, build_rankings
+from scorecube.collection.rankings import JudgedRun, Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
@@ -129,9 +129,9 @@ def read_rankings(
         ignore_identical=ignore_identical,
     )
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
-    judged_runs: dict[int, Any] = {}
+    judged_runs: dict[int, JudgedRun] = {}
 
-    def keep(position: int, run: Any) -> None:
+    def keep(position: int, run: JudgedRun) -> None:
         judged_runs[position] = run
         if progress is not None:
             progress(len(judged_runs), len(sources))

@@ -55,7 +55,7 @@ class OnExecutor(Each):
         found: list[Any] = [None] * len(items)
         done = 0
 
-        def take(position: int, value: Any) -> None:
+        def take(position: int, value: object) -> None:
             nonlocal done
             found[position] = value
             done += 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.topic_units import FloatArray, Stratum
+from scorecube.analyses.topic_units import FloatArray, IntArray, Stratum
 from scorecube.collection.pools import PoolDepth, Pools, build_pools, estimate_pool_depth
 from scorecube.collection.schema import LEVEL_AT_RANK, labels_of
 from scorecube.collection.selection import cells, parse_known, uses_gains
@@ -21,6 +21,8 @@ from scorecube.kernels.lists import without_documents
 from scorecube.metrics import Metric, gain_values
 from scorecube.metrics.common import Lists, judged_lists, packed
 
+Measures = tuple[tuple[Metric, FloatArray], ...]
+"""Metrics, each with the gains of levels."""
 TOLERANCE = 1e-9
 """Largest difference between stored scores and those of the same lists."""
 NO_RELEVANT_LEFT = "no_relevant_left"
@@ -42,9 +44,9 @@ class JudgedRuns(ScoreTable):
     keep_unpooled: bool
     lists: Lists
     documents: NDArray[np.int32]
-    measures: tuple[tuple[Metric, FloatArray], ...]
+    measures: Measures
 
-    def scores_without(self, left_out: NDArray[np.bool_], runs: Any) -> FloatArray:
+    def scores_without(self, left_out: NDArray[np.bool_], runs: slice | IntArray) -> FloatArray:
         """Score runs without what only teams left out contributed, (cell, run, topic), or NaN."""
         runs = np.arange(len(self.runs))[runs]
         scores = self.scores[:, runs].copy()
@@ -73,7 +75,7 @@ def without_lost(scores: FloatArray, rule: str) -> FloatArray:
     return np.where(topics_lost(scores, rule)[:, np.newaxis], np.nan, scores)
 
 
-def list_scores(measures: Any, lists: Lists, judged: Any) -> FloatArray:
+def list_scores(measures: Measures, lists: Lists, judged: IntArray) -> FloatArray:
     """Return the scores of lists, (cell, run, topic), for judged documents, (topic, level)."""
     return np.stack([metric.score_lists(lists, judged, gains) for metric, gains in measures])
 

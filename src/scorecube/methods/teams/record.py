@@ -109,7 +109,7 @@ class Teams(Analysis):
         of_thread = bytes_of(table.lists) + table.documents.nbytes + 3 * table.scores.nbytes
         return bytes_of(table) + threads * of_thread
 
-    def notes(self, table: Any) -> list[str]:
+    def notes(self, table: JudgedRuns) -> list[str]:
         teams = table.pools.teams
         if len(teams) < 2:
             raise BadPlan(f"only one team; name teams with {option('teams')}")

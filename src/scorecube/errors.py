@@ -198,7 +198,12 @@ class UnknownCollection(BadStudy, KeyError):
 
 
 class SweepFailed(ScorecubeError):
-    """Collections of a sweep that failed; the others are done."""
+    """Collections of a sweep that failed; the others are done.
+
+    results: Of these, from `scorecube.sweep`.
+    """
+
+    results: Any = None
 
 
 class ClusterFailed(ScorecubeError):

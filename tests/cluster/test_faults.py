@@ -40,7 +40,9 @@ def on_one_core(small: xr.Dataset) -> xr.Dataset:
 
 def sizes_of_tasks(dask_scheduler: Any = None) -> list[int]:
     specs = [
-        task.run_spec for key, task in dask_scheduler.tasks.items() if str(key).startswith("swap-")
+        task.run_spec
+        for key, task in dask_scheduler.tasks.items()
+        if str(key[0]).startswith("swap-")
     ]
     return [len(pickle.dumps(spec)) for spec in specs]
 

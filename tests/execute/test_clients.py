@@ -46,6 +46,7 @@ def test_the_current_client_is_used_and_said_once(caplog: pytest.LogCaptureFixtu
         ([], None, {"cores": 4}, 0),
         ([2], 10, {}, 20),
         ([], 10, {"nthreads": 3}, 30),
+        ([], 10, {"nthreads": None}, 10),
         ([], 100, {"cores": 8, "processes": 2}, 400),
         ([4], math.inf, {}, 4),
     ],

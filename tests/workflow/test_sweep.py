@@ -22,11 +22,10 @@ from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed
 from scorecube.storage import Collection, Study
 from scorecube.testing import simulate_cube
-from scorecube.workflow import sweep as module
+from scorecube.workflow import sweep_run as module
 from scorecube.workflow import tasks
-from scorecube.workflow.sweep import SweepTask, share
-from tests.cluster.lab import open_client
-from tests.conftest import REPO, Cli
+from scorecube.workflow.sweep import share
+from tests.conftest import Cli
 
 ANALYSES = '[[analysis]]\nname = "swap"\nsize = 10\n[[analysis]]\nname = "tukey"\n'
 ENTRIES = (
@@ -262,24 +261,6 @@ def test_processes_give_the_same_results(
     assert outcome.status == 1
     assert "c05: reading: " in outcome.stderr
     assert_same(results(tmp_path / "there/study.zarr"), results(tmp_path / "here/study.zarr"))
-
-
-@pytest.mark.process
-def test_what_a_worker_cannot_do_is_done_here(cubes: Cubes, tmp_path: Path) -> None:
-    """A worker may see no study, or have too little memory for a plan."""
-    tiny = 10**12  # so many processes share the memory
-    study = study_of(tmp_path / "s.zarr", {f"{name}{k}": cube for k in (1, 2) for name, cube in cubes.items()})  # fmt: skip
-    for path, processes in ((str(tmp_path / "none.zarr"), 1), (study.path, tiny)):
-        task = SweepTask(("a1",), {0: ENTRIES[0]})
-        assert module.compute_there(path, task, processes=processes).elsewhere
-    with open_client(REPO / "cluster" / "processes.yaml", None, 2) as client:
-        remote = sc.sweep(ENTRIES[:1], study, client=client, workers=2)
-    local = sc.sweep(ENTRIES[:1], cubes)
-    assert isinstance(remote, xr.Dataset)
-    assert isinstance(local, xr.Dataset)
-    for name in cubes:
-        left = part_of(remote, f"{name}1")
-        xr.testing.assert_identical(left.drop_attrs(), part_of(local, name).drop_attrs())
 
 
 @pytest.mark.process

@@ -15,7 +15,7 @@ from scorecube.cli.terminal import echo, notify, track_progress
 from scorecube.errors import counted
 
 if TYPE_CHECKING:
-    from scorecube.workflow.sweep import Problem
+    from scorecube.workflow.sweep_run import Problem
 
 PART = "Share of the collections, e.g. 3/100, for array jobs."
 
@@ -35,8 +35,9 @@ def sweep(
     """
     from scorecube.execute.clusters import open_executor
     from scorecube.storage import open_study
-    from scorecube.workflow.sweep import run_sweep, status_of, tasks_of
+    from scorecube.workflow.sweep import status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
+    from scorecube.workflow.sweep_run import run_sweep
 
     path, sources, entries = read_sweep(file)
     names = sources or dict.fromkeys(open_study(path))
@@ -59,7 +60,8 @@ def sweep(
         f"{study.path}: {counted(new, 'new result')}, {len(outcome.stored) - new:,} stored before, "
         f"of {counted(count, 'collection')} in {time.monotonic() - start:,.0f} s"
     )
-    outcome.refuse_failures(count)
+    if outcome.failed:
+        raise outcome.failure(count)
     word = shlex.quote(study.path)
     notify(f"show results with: scorecube show {word} ANALYSIS, or: scorecube report {word}")
 

@@ -11,14 +11,15 @@ import logging
 import math
 import os
 import platform
+import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, count, islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,11 +31,16 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Takes what is done, and all."""
+Label = Callable[[Any], str]
 OnResult = Callable[[int, Any], None]
 """Takes the position of an item, and its result."""
 LOGGER = logging.getLogger("scorecube")
 RETRIES = 2
 """Further attempts for an item whose call raised an error, such as one of a file system."""
+LONG = 60.0
+"""Predicted seconds of an analysis from which on all workers share its blocks."""
+AHEAD = 4096
+"""Items that are sent before others are done: enough for thousands of workers, and no memory."""
 GROUP = 8
 """Results that a task combines."""
 PACKAGES = ("scorecube", "numpy", "numba", "scipy")
@@ -54,7 +60,13 @@ class Executor:
 
     client: Client | None = None  # None for threads of this process
     workers: int = 1  # blocks at a time
-    processes: int = 1  # that share the memory of this machine
+    memory: float = math.inf  # bytes of this process, where others share the machine
+    patience: float = math.inf  # seconds: a plan that is predicted to take longer is TooLong
+    name: str = ""  # address of a worker
+
+
+class TooLong(Exception):
+    """A plan that is better computed in blocks on all workers than by one of them."""
 
 
 CALLING_THREAD = Executor()
@@ -84,9 +96,21 @@ def threads_of(client: Client) -> int:
     if not math.isfinite(most):
         return sum(threads)
     options = (getattr(cluster, "new_spec", None) or {}).get("options", {})
-    of_job = options.get("cores", 1) // options.get("processes", 1)
-    each = max(threads, default=options.get("nthreads", of_job))
+    of_job = (options.get("cores") or 1) // (options.get("processes") or 1)
+    each = max(threads, default=options.get("nthreads") or of_job)
     return max(sum(threads), int(most * each))
+
+
+def on_worker() -> Executor:
+    """Return what computes a whole task on a worker of dask: one thread, with its share of memory.
+
+    What takes longer than `LONG` there is `TooLong`.
+    """
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    share = (worker.memory_manager.memory_limit or math.inf) / worker.state.nthreads
+    return Executor(memory=share, patience=LONG, name=worker.address)
 
 
 def _current_client() -> Client | None:
@@ -95,20 +119,15 @@ def _current_client() -> Client | None:
         return None
     from distributed import Client, get_worker
 
-    try:
+    with suppress(ValueError):
         get_worker()
-    except ValueError:
-        pass
-    else:
         return None
-    try:
+    with suppress(ValueError):
         client: Client = Client.current()
-    except ValueError:
-        return None
-    if client.asynchronous or client.status != "running":
-        return None
-    _say_where(client.id, str(client.scheduler_info()["address"]))
-    return client
+        if not client.asynchronous and client.status == "running":
+            _say_where(client.id, str(client.scheduler_info()["address"]))
+            return client
+    return None
 
 
 @cache
@@ -122,32 +141,60 @@ def _say_where(_: str, address: str) -> None:
 def run_items(
     client: Client | None,
     function: Callable[[Any], Any],
-    items: Sequence[Any],
+    items: Iterable[Any],
     on_result: OnResult,
     *,
     workers: int = 1,
     name: str = "item",
+    label: Label | None = None,
+    ahead: int = AHEAD,
 ) -> None:
     """Call a function with every item; take the results as they come, one at a time, in any order.
 
     client: None for threads of this process; one needs no scheduler, whose import takes 0.1 s.
-    name: Of the tasks, on dask's pages.
+    name, label: Of the tasks and of each item, on dask's pages; a label is of one item.
+    ahead: Items that are made and sent before others are done.
     """
     if client is not None:
-        from distributed import as_completed
-
         with on_cluster(client) as futures:
-            futures += _submit(client, function, items, name)
-            place = {future.key: position for position, future in enumerate(futures)}
-            for future, value in as_completed(futures, loop=client.loop, with_results=True):
-                _refuse_lost(future)
-                on_result(place[future.key], value)
-                future.release()
-    elif 1 in (workers, len(items)):
-        for position, item in enumerate(items):
+            submit = _submitter(client, function, name, label)
+            _on_client(client, submit, items, on_result, futures, ahead)
+        return
+    listed = list(items)
+    if 1 in (workers, len(listed)):
+        for position, item in enumerate(listed):
             on_result(position, function(item))
     else:
-        _on_threads(function, items, on_result, workers)
+        _on_threads(function, listed, on_result, workers)
+
+
+def _on_client(
+    client: Client,
+    submit: Callable[[Sequence[Any]], dict[Any, Future[Any]]],
+    items: Iterable[Any],
+    on_result: OnResult,
+    futures: dict[Any, Future[Any]],
+    ahead: int,
+) -> None:
+    """Submit items while others are done; `futures` has those that are not."""
+    from distributed import as_completed
+
+    left = iter(items)
+    positions: dict[Any, int] = {}
+    numbers = count()
+    completed = as_completed(loop=client.loop, with_results=True)
+    while True:
+        if len(futures) <= ahead // 2:
+            sent = submit(list(islice(left, ahead - len(futures))))
+            futures |= sent
+            positions |= zip(sent, numbers, strict=False)
+            completed.update(sent.values())
+        if not futures:
+            return
+        future, value = next(completed)
+        _refuse_lost(future)
+        futures.pop(future.key).release()
+        on_result(positions.pop(future.key), value)
 
 
 def reduce_items(
@@ -158,6 +205,7 @@ def reduce_items(
     on_done: Callable[[Any], None],
     *,
     name: str = "item",
+    label: Label | None = None,
 ) -> Any:
     """Return the combined results of a function for all items, reduced by a tree of tasks.
 
@@ -166,16 +214,23 @@ def reduce_items(
     from distributed import as_completed
 
     with on_cluster(client) as futures:
-        tasks = level = _submit(client, function, items, name)
-        item_of = {future.key: item for future, item in zip(tasks, items, strict=True)}
-        futures += tasks
+        submitted = _submitter(client, function, name, label)(items)
+        futures |= submitted
+        item_of = dict(zip(submitted, items, strict=True))
+        leaves = list(submitted.values())
+        level = leaves
+        token = secrets.token_hex(4)
         while len(level) > 1:
             groups = [level[low : low + GROUP] for low in range(0, len(level), GROUP)]
-            level = [client.submit(combine, group, pure=False) for group in groups]
-        for future in as_completed(tasks, loop=client.loop):
+            keys = [(f"combine {name}-{token}", len(groups), k) for k in range(len(groups))]
+            level = [
+                client.submit(combine, group, key=key, pure=False, retries=RETRIES)
+                for group, key in zip(groups, keys, strict=True)
+            ]
+        for future in as_completed(leaves, loop=client.loop):
             _refuse_lost(future)
             on_done(item_of[future.key])
-            if level is not tasks:
+            if level is not leaves:
                 future.release()
         return level[0].result()
 
@@ -205,16 +260,27 @@ def _on_threads(
             is_over = True
 
 
-def _submit(
-    client: Client, function: Callable[[Any], Any], items: Sequence[Any], name: str
-) -> list[Future[Any]]:
-    """Submit a task for each item; workers fetch the function once, as the result of a task."""
+def _submitter(
+    client: Client, function: Callable[[Any], Any], name: str, label: Label | None
+) -> Callable[[Sequence[Any]], dict[Any, Future[Any]]]:
+    """Return what submits a task for each item; workers fetch the function once, as a result."""
     import dask
 
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        shared = client.submit(lambda: function, pure=False, retries=RETRIES)
-        facts: dict[str, Any] = {"function": shared, "versions": own_versions()}
-        return client.map(checked, items, key=name, pure=False, retries=RETRIES, **facts)
+    quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+    group = f"{name}-{secrets.token_hex(4)}"  # dask's pages show it without the token
+    numbers = map(str, count())
+    with dask.config.set(quiet):
+        shared = client.submit(lambda: function, key=f"function of {group}", retries=RETRIES)
+    facts: dict[str, Any] = {"function": shared, "versions": own_versions(), "retries": RETRIES}
+
+    def submit(items: Sequence[Any]) -> dict[Any, Future[Any]]:
+        labels = map(label, items) if label is not None else numbers
+        keys = [(group, one) for _, one in zip(items, labels, strict=False)]
+        with dask.config.set(quiet):
+            futures = client.map(checked, items, key=keys, pure=False, **facts)
+        return {future.key: future for future in futures}
+
+    return submit
 
 
 def checked(item: Any, function: Callable[[Any], Any], versions: Mapping[str, str]) -> Any:
@@ -242,19 +308,19 @@ def _refuse_lost(future: Future[Any]) -> None:
 
 
 @contextmanager
-def on_cluster(client: Client) -> Iterator[list[Future[Any]]]:
+def on_cluster(client: Client) -> Iterator[dict[Any, Future[Any]]]:
     """Yield a list of futures that are cancelled after a failure; a lost one is ClusterFailed."""
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
     where = client.scheduler.address if client.scheduler is not None else "an unknown address"
-    futures: list[Future[Any]] = []
+    futures: dict[Any, Future[Any]] = {}
     try:
         try:
             yield futures
         except BaseException:
             with suppress(Exception):  # a lost scheduler has nothing to cancel
-                client.cancel(futures)
+                client.cancel(list(futures.values()))
             raise
     except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
         message = f"the dask scheduler at {where} was lost ({error!r})"

@@ -29,6 +29,7 @@ from scorecube.execute.executor import (
     CALLING_THREAD,
     Executor,
     Progress,
+    TooLong,
     on_cluster,
     own_versions,
     reduce_items,
@@ -179,6 +180,8 @@ def run(
     with blas_controller().limit(limits=1, user_api="blas"):
         if block_units is None and combined.n_left:
             fixed, unit = time_first_blocks(compute, combined)
+            if fixed + unit * combined.n_left > executor.patience:
+                raise TooLong
             block_units = length_of_blocks(fixed, unit, combined.n_left, executor.workers)
             if fixed + unit * combined.n_left <= INLINE_SECONDS:
                 # Short work is faster to repeat than to record.
@@ -221,14 +224,14 @@ class _Room(NamedTuple):
 
     name: str
     threads: int
-    there: int
+    there: float
 
 
 def _rooms(executor: Executor) -> Iterator[_Room]:
     """Yield this process, and the workers of a client that have a limit."""
     client = executor.client
     threads = executor.workers if client is None else 1
-    yield _Room("this process", threads, min(memory_limits()) // executor.processes)
+    yield _Room("this process", threads, min(*memory_limits(), executor.memory))
     if client is not None:
         with on_cluster(client):
             workers = client.scheduler_info(n_workers=-1)["workers"]
@@ -308,7 +311,9 @@ def _compute(
 ) -> None:
     """Compute blocks; they are recorded where they are computed, if that process sees the study."""
     client = executor.client
-    name = compute.analysis.name
+    collection = blocks.collection if blocks is not None else ""
+    name = f"{compute.analysis.name} {collection}".strip()
+    label = "{0[0]}-{0[1]}".format
     is_visible = True
     if client is not None and blocks is not None:
         with on_cluster(client):
@@ -318,7 +323,8 @@ def _compute(
     there = replace(compute, blocks=blocks if is_visible else None)
     if client is not None and is_visible:
         # Workers combine the blocks: the totals alone come here.
-        combined.add(reduce_items(client, there, pending, combine, combined.note, name=name))
+        named: dict[str, Any] = {"name": name, "label": label}
+        combined.add(reduce_items(client, there, pending, combine, combined.note, **named))
         return
 
     def on_block(position: int, block: Block) -> None:
@@ -327,7 +333,8 @@ def _compute(
             blocks.record(*pending[position], arrays_of(block))
         combined.note(pending[position])
 
-    run_items(client, there, pending, on_block, workers=executor.workers, name=name)
+    workers = executor.workers
+    run_items(client, there, pending, on_block, workers=workers, name=name, label=label)
 
 
 def provenance(plan: Plan) -> dict[str, Any]:

@@ -198,6 +198,11 @@ class BlockStore:
         self._path = path
         self._work = work
 
+    @property
+    def collection(self) -> str:
+        """The folder of the collection."""
+        return self._path.partition("/")[0]
+
     def intervals(self) -> list[Interval]:
         """Return the units of all recorded blocks; contents are not read."""
         matches = filter(None, map(BLOCK.fullmatch, self._place.children(self._path)))
@@ -239,7 +244,7 @@ class BlockStore:
 
     def sight(self) -> list[str]:
         """Return what every process that sees the study sees: the heads of the collection."""
-        children = self._place.children(self._path.partition("/")[0])
+        children = self._place.children(self.collection)
         return [name for name in children if name.startswith("head.")]
 
     def valid_blocks(

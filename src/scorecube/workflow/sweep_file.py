@@ -27,16 +27,20 @@ import hashlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from glob import glob
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import xarray as xr
 
 from scorecube.analyses.plan import check_analysis
 from scorecube.analyses.protocol import Analysis
 from scorecube.analyses.shared_options import SELECTION, SHARED
+from scorecube.collection.arguments import CubeLike
 from scorecube.declare.options import Option, Record, options_of
 from scorecube.errors import BadInput, BadPlan, ScorecubeError
 from scorecube.ingest.input_files import expand, parts_of, read_text
@@ -60,6 +64,14 @@ SOURCES: Mapping[str, Mapping[str, Option]] = {
     SCORES: IMPORT | {name: TEXTS[name] for name in TEXTS if name not in (RUNS, "qrels", "study")},
 }
 """Settings of a collection by the kind of its source."""
+
+
+Make = Callable[[], CubeLike]
+"""Makes the cube of a collection, on the worker that analyses it."""
+Source = Table | xr.Dataset | Make | None
+"""Settings of a sweep file, a cube, what makes one, or None for what is in the study."""
+MADE: Final = "function"
+"""What the fact `SOURCE` of a collection begins with that a function made; its version follows."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +230,7 @@ def add_source(
     """Add a collection to a study, unless what it is read from is what it was read from before.
 
     settings: Runs with judgements, or scores, and options of reading; paths are absolute.
+    notify: Called with notes.
     """
     digest = hashlib.sha256(repr(sorted(settings.items())).encode())
     files = {key: expand(settings[key], key) for key in settings.keys() & set(PATHS)}
@@ -229,15 +242,54 @@ def add_source(
     if name in study and study[name].head.notes.get(SOURCE) == facts[SOURCE]:
         return
 
+    if SCORES in settings:
+        options = {key: value for key, value in settings.items() if key in IMPORT}
+        cube = inputs.import_scores(files[SCORES], notify=notify, **options)
+        study.add(name, cube=cube, replace=replace, grow=False, facts=facts, notify=notify)
+        return
+    reading, scoring = inputs.arguments_of({**settings, "replace": replace})
+    reading |= {"workers": workers, "notify": notify}
+    rankings = inputs.read_rankings(files[RUNS], settings["qrels"], **reading)
+    inputs.evaluate_into(study, name, rankings, whole=True, facts=facts, notify=notify, **scoring)
+
+
+def store_source(
+    study: Study,
+    name: str,
+    source: Source,
+    notify: inputs.Notify,
+    *,
+    version: str,
+    replace: bool,
+    workers: int,
+) -> None:
+    """Store a collection of a sweep, unless it is there already from the same source.
+
+    version: Of functions; what another version made is replaced.
+    """
+
     def note(line: str) -> None:
         notify(f"{name}: note: {line}")
 
-    if SCORES in settings:
-        options = {key: value for key, value in settings.items() if key in IMPORT}
-        cube = inputs.import_scores(files[SCORES], notify=note, **options)
-        study.add(name, cube=cube, replace=replace, grow=False, facts=facts, notify=note)
-        return
-    reading, scoring = inputs.arguments_of({**settings, "replace": replace})
-    reading |= {"workers": workers, "notify": note}
-    rankings = inputs.read_rankings(files[RUNS], settings["qrels"], **reading)
-    inputs.evaluate_into(study, name, rankings, whole=True, facts=facts, notify=note, **scoring)
+    if isinstance(source, xr.Dataset):
+        study.add(name, cube=source, replace=replace, notify=note)
+    elif callable(source):
+        made = f"{MADE} {version}"
+        before = study[name].head.notes.get(SOURCE, "") if name in study else ""
+        if before != made:
+            how: dict[str, Any] = {"replace": before.startswith(MADE), "facts": {SOURCE: made}}
+            study.add(name, cube=source(), grow=False, notify=note, **how)
+    elif source is not None:
+        add_source(study, name, source, note, replace=replace, workers=workers)
+
+
+def bytes_of_source(source: Source) -> int:
+    """Return the bytes of a cube or of files; 0 for what is not known."""
+    if isinstance(source, xr.Dataset):
+        return source.nbytes
+    if source is None or callable(source):
+        return 0
+    with suppress(Exception):  # what cannot be read is named by the task
+        lists = [expand(source[key], key) for key in source.keys() & set(PATHS)]
+        return sum(Path(path).stat().st_size for path in chain.from_iterable(lists))
+    return 0

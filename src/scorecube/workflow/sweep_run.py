@@ -1,0 +1,276 @@
+"""The run of a sweep: each task is one collection, or several that are compared.
+
+On a client, tasks run on its workers, the largest first; what a worker lacks the memory for, or
+what takes it long, is computed in blocks on all of them. Without one, the first tasks run in this
+process, each with all cores; when they predict that the rest takes longer than `PATIENCE` seconds,
+whole tasks run side by side in processes of one thread. Each task stores its own results.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scorecube.analyses.plan import digest_of
+from scorecube.errors import (
+    BadName,
+    BadPlan,
+    BadStudy,
+    ClusterFailed,
+    ScorecubeError,
+    StoreFailed,
+    SweepFailed,
+    counted,
+)
+from scorecube.execute.clusters import open_executor
+from scorecube.execute.executor import Executor, Progress, TooLong, on_worker, run_items
+from scorecube.storage import Study, open_study
+from scorecube.workflow.sweep_file import Entry, Source, bytes_of_source, store_source
+from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
+
+LOGGER = logging.getLogger("scorecube")
+PATIENCE = 20.0
+"""Predicted seconds of the remaining tasks from which on processes are worth their start."""
+READING = "reading"
+"""Subject of a problem that is no analysis."""
+Keep = Callable[["Outcome"], None]
+
+
+class Problem(NamedTuple):
+    """Why an analysis of a collection, or `READING` it, has no result."""
+
+    collection: str
+    subject: str
+    message: str
+
+
+class Stored(NamedTuple):
+    """A result in the study: position of its entry in the sweep, and what identifies it."""
+
+    place: int
+    collection: str
+    digest: str
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class SweepTask:
+    """Entries, by their positions, of one collection, or of several that are compared.
+
+    source: What the collection comes from; `version` of one that a function makes.
+    """
+
+    collections: tuple[str, ...]
+    entries: Mapping[int, Entry]
+    source: Source = None
+    replace: bool = False
+    version: str = ""
+
+
+@dataclass
+class Outcome:
+    """What came of a task, or of a sweep; what is impossible for a collection is left out.
+
+    lines: Notes on what was read.
+    elsewhere: Whether memory was lacking, or it takes long: it is for all workers.
+    """
+
+    stored: list[Stored] = field(default_factory=list)
+    failed: list[Problem] = field(default_factory=list)
+    left_out: list[Problem] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    elsewhere: bool = False
+
+    @contextmanager
+    def noting(self, collection: str, subject: str) -> Iterator[None]:
+        """Note an error in place of raising it, unless it would meet all other collections."""
+        try:
+            yield
+        except (StoreFailed, ClusterFailed, CancelledError):
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            if isinstance(error, ScorecubeError):
+                text = str(error).removeprefix(f"{collection}: ")
+            self.elsewhere |= isinstance(error, MemoryError | TooLong)
+            is_impossible = isinstance(error, BadPlan | BadName) and subject != READING
+            problems = self.left_out if is_impossible else self.failed
+            problems.append(Problem(collection, subject, text))
+
+    def failure(self, total: int) -> SweepFailed:
+        """Return what failed, of a number of collections, as an error."""
+        count = len({problem.collection for problem in self.failed})
+        lines = [
+            f"{count:,} of {counted(total, 'collection')} failed; the others are done. "
+            "Run the same command again when this is mended:",
+            *("  " + ": ".join(problem) for problem in self.failed),
+        ]
+        return SweepFailed("\n".join(lines))
+
+
+def run_sweep(
+    study: Study,
+    tasks: Sequence[SweepTask],
+    executor: Executor,
+    *,
+    notify: Callable[[str], None] = LOGGER.info,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run tasks from `tasks_of`; return what is stored, and what failed while others went on.
+
+    executor: Where blocks, or whole tasks, are computed.
+    progress: Called with numbers of tasks: (done, total).
+    Raises StoreFailed, ClusterFailed: What would meet every other task, too.
+    """
+    total = Outcome()
+    done = 0
+
+    def keep(outcome: Outcome) -> None:
+        nonlocal done
+        total.stored += outcome.stored
+        total.failed += outcome.failed
+        total.left_out += outcome.left_out
+        for line in outcome.lines:
+            notify(line)
+        done += 1
+        if progress is not None:
+            progress(done, len(tasks))
+
+    single = [task for task in tasks if len(task.collections) == 1]
+    rest = single
+    started = time.monotonic()
+    while rest and not _is_long(len(single) - len(rest), len(rest), started, executor):
+        keep(compute(study, rest[0], executor))
+        if rest is single:  # the first one compiled kernels
+            started = time.monotonic()
+        rest = rest[1:]
+    if rest:
+        rest = _side_by_side(study, rest, executor, keep)
+        if rest:
+            notify(
+                f"{counted(len(rest), 'collection')} too long, too large, or not seen by a worker"
+            )
+    for task in [*rest, *tasks[len(single) :]]:
+        keep(compute(study, task, executor))
+    return total
+
+
+def _is_long(done: int, left: int, started: float, executor: Executor) -> bool:
+    """Whether the tasks that are left are better run side by side."""
+    if executor.client is not None:
+        return left > 1
+    if done == 0 or executor.workers == 1 or left < 2 * executor.workers:
+        return False
+    return (time.monotonic() - started) * left / max(done - 1, 1) > PATIENCE
+
+
+@dataclass(frozen=True)
+class There:
+    """Runs tasks in a worker process, with one thread.
+
+    marker: File of the study while it is swept, by which a worker knows that it sees it.
+    """
+
+    path: str
+    marker: str
+    entries: Mapping[int, Entry]
+
+    def __call__(self, task: SweepTask) -> Outcome:
+        if (study := self.study()) is None:
+            return Outcome(elsewhere=True)
+        return compute(study, replace(task, entries=self.entries), on_worker())
+
+    def study(self) -> Study | None:
+        """Return the study, if this process sees it; its folder may be another one here."""
+        with suppress(OSError, BadStudy, StoreFailed):
+            study = open_study(self.path, mode="a")
+            if study.place.read(self.marker) is not None:
+                return study
+        return None
+
+
+def _side_by_side(
+    study: Study, tasks: Sequence[SweepTask], executor: Executor, keep: Keep
+) -> list[SweepTask]:
+    """Run whole tasks on workers, the largest first; return those that all workers share."""
+    ordered = _largest_first(study, tasks)
+    left: list[SweepTask] = []
+
+    def take(position: int, outcome: Outcome) -> None:
+        if outcome.elsewhere:
+            left.append(ordered[position])
+        else:
+            keep(outcome)
+
+    with ExitStack() as stack:
+        client = executor.client
+        if client is None:
+            options = {"n_workers": executor.workers, "threads_per_worker": 1}
+            local = {"class": "distributed.LocalCluster", "options": options}
+            client = stack.enter_context(open_executor(local)).client
+        path = study.path if "://" in study.path else str(Path(study.path).absolute())
+        there = There(path, stack.enter_context(study.marked()), tasks[0].entries)
+        sent = [replace(task, entries={}) for task in ordered]
+        run_items(client, there, sent, take, name="sweep", label=lambda one: one.collections[0])
+    return left
+
+
+def _largest_first(study: Study, tasks: Sequence[SweepTask]) -> list[SweepTask]:
+    sizes = {task.collections[0]: bytes_of_source(task.source) for task in tasks}
+    if all(task.source is None for task in tasks):
+        sizes |= {one.name: one.head.facts["cube"]["bytes"] for one in study.collections()}
+    return sorted(tasks, key=lambda task: -sizes[task.collections[0]])
+
+
+def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
+    """Read the collection of a task, and compute and store what its entries ask for."""
+    outcome = Outcome()
+    first = task.collections[0]
+    cubes = Cubes()
+    with outcome.noting(first, READING):
+        read_source(study, task, outcome, executor.workers)
+        asked = {k: stored_for(study, task.collections, of) for k, of in task.entries.items()}
+    for place, (request, digest) in {} if outcome.failed else asked.items():
+        entry = task.entries[place]
+        if digest:
+            outcome.stored.append(Stored(place, first, digest, is_new=False))
+            continue
+        with outcome.noting(first, entry.analysis.name):
+            settings = {"trials": entry.trials, "seed": entry.seed, **entry.selection}
+            planned = plan_in_study(
+                study, entry.analysis, collections=task.collections, cubes=cubes, **settings
+            )
+            for work in planned:
+                if is_new := not work.is_stored():
+                    replace(work, asked={REQUEST: request}).run(executor)
+                outcome.stored.append(Stored(place, first, work.plan.digest, is_new))
+    return outcome
+
+
+def read_source(study: Study, task: SweepTask, outcome: Outcome, workers: int) -> None:
+    """Store the collection of a task from its source, and note what is said of it."""
+    how: dict[str, Any] = {"version": task.version, "replace": task.replace, "workers": workers}
+    store_source(study, task.collections[0], task.source, outcome.lines.append, **how)
+
+
+def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
+    """Return digests of what an entry asks for of the scores there now, and of its result or ""."""
+    analysis = entry.analysis
+    heads = [study[name].head for name in collections]
+    record = {
+        "analysis": analysis.name,
+        "options": analysis.options(),
+        "trials": entry.trials,
+        "seed": entry.seed,
+        "selection": {key: str(value) for key, value in entry.selection.items()},
+        "scores": [[h.name, h.cube, h.rankings if analysis.uses_rankings else ""] for h in heads],
+    }
+    request = digest_of(record)
+    stored = study[collections[0]].result_attributes(analysis.name)
+    return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")

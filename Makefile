@@ -44,7 +44,6 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	@$(call create,$(VENV))
 	@sed -n 's/^\([a-z0-9].*[^ ]\) *\\$$/\1/p' requirements.lock > $(VENV)/versions.txt
 	@$(VENV)/bin/python $(PIP) -c $(VENV)/versions.txt --editable .
-	@$(VENV)/bin/python -m scorecube.cli.compile
 	@touch $@
 
 # All that the lock has.
@@ -62,6 +61,6 @@ $(TEST_VENV)/kernels: $(TEST_VENV)/ready $(COMPILED)
 
 define create
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + "; set PYTHON=...")' && \
-echo "installing into $(1) and compiling (once, about a minute)" && \
+echo "installing into $(1) (once, about a minute)" && \
 $(PYTHON) -m venv --clear $(1)
 endef

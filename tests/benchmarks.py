@@ -1,24 +1,28 @@
-"""Times of two checkouts in turn, as ratios: ``python -m tests.benchmarks OLD NEW [ROW ...]``.
+"""Processor time of two checkouts in turn, or of one and another tool: ``python -m tests.benchmarks OLD NEW [ROW ...]``.
 
-Each checkout has one process that computes a row when it is told to; a row is computed once without
-being timed, then `TURNS` times by each process in turn. A ratio is NEW / OLD within one turn.
+Either has one process that computes a row when it is told to; a row is computed once without being
+timed, then `TURNS` times by each process in turn. A ratio is NEW / OLD within one turn, or NEW /
+another tool where a row names one. What is printed are rows of the table of docs/explanation/costs.md.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
-TURNS = 5
+TURNS = 3
 SHORTEST = 0.3
 """Seconds for which a short row is repeated."""
 Work = Callable[[], object]
@@ -26,10 +30,19 @@ METRICS = ("AP", "nDCG@10")
 
 
 class Row(NamedTuple):
-    """What is timed, and the largest ratio that is allowed."""
+    """What is timed, the largest ratio that is allowed (1.25 times what was measured), and the other tool."""
 
     work: Callable[[Path], Work]
     most: float
+    peer: Callable[[Path], Work] | None = None
+
+
+class Timed(NamedTuple):
+    """Seconds by the clock and of processors, and the peak of memory in megabytes."""
+
+    clock: float
+    used: float
+    peak: float
 
 
 def cube(n_runs: int, n_topics: int = 50) -> Any:
@@ -44,13 +57,15 @@ def cube(n_runs: int, n_topics: int = 50) -> Any:
     return cube_dataset(scores, [parse_metric(name) for name in METRICS], ["auto"], *labels)
 
 
-def analysing(record: str, n_runs: int, trials: int | None, **options: Any) -> Callable[..., Work]:
+def analysing(
+    record: str, n_runs: int, trials: int | None, n_topics: int = 50, **options: Any
+) -> Callable[..., Work]:
     """Return what makes an analysis of simulated scores, on one core."""
 
     def prepare(folder: Path) -> Work:
         import scorecube as sc
 
-        scores = cube(n_runs)
+        scores = cube(n_runs, n_topics)
         drawn: dict[str, Any] = {} if trials is None else {"trials": trials, "seed": 1}
         analysis = getattr(sc, record)(**options)
         return lambda: sc.analyse(scores, analysis, workers=1, **drawn)
@@ -73,69 +88,120 @@ def leaving_teams_out(n_topics: int, n_runs: int, n_teams: int) -> Callable[...,
     return prepare
 
 
-def write_collection(folder: Path, n_files: int = 20, depth: int = 1000) -> None:
-    """Write runs of 50 topics, a third of whose documents is judged, and judgements of levels 0 to 2."""
-    if (folder / "runs").exists():
-        return
-    (folder / "runs").mkdir()
-    random, topics, pool, n_judged = np.random.default_rng(1), range(401, 451), 20_000, 1_500
-    judged = {topic: random.choice(pool, n_judged, replace=False) for topic in topics}
+def by_scipy(test: str, **options: Any) -> Callable[..., Work]:
+    """Return what resamples the differences of all pairs of 6 runs by SciPy, a pair at a time."""
+
+    def prepare(folder: Path) -> Work:
+        import scipy.stats
+
+        scores = cube(6)["score"].values[:, 0]
+        first, second = np.triu_indices(6, 1)
+        pairs = (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[-1])
+        function = getattr(scipy.stats, test)
+
+        def work() -> None:
+            for pair in pairs:
+                function((pair,), np.mean, n_resamples=10_000, vectorized=True, **options)
+
+        return work
+
+    return prepare
+
+
+def write_collection(folder: Path, digits: int, zipped: bool) -> list[Path]:
+    """Write 20 runs of 50 topics, a third of whose documents is judged, and judgements of levels 0 to 2."""
+    runs = folder / "runs"
+    if runs.exists():
+        return sorted(runs.iterdir())
+    runs.mkdir()
+    random = np.random.default_rng(1)
+    judged = {topic: random.choice(20_000, 1_500, replace=False) for topic in range(401, 451)}
     with (folder / "qrels.txt").open("w") as file:
-        for topic in topics:
-            levels = random.choice(3, n_judged, p=(0.93, 0.05, 0.02))
-            lines = zip(judged[topic], levels, strict=True)
+        for topic, documents in judged.items():
+            levels = random.choice(3, len(documents), p=(0.93, 0.05, 0.02))
+            lines = zip(documents, levels, strict=True)
             file.writelines(f"{topic} 0 LA{10_000 + k}-{k % 97} {level}\n" for k, level in lines)
-    for number in range(n_files):
-        with (folder / "runs" / f"run{number:03d}").open("w") as file:
-            for topic in topics:
-                known = random.choice(judged[topic], depth // 3, replace=False)
-                others = np.setdiff1d(np.arange(pool), judged[topic])
-                others = random.choice(others, depth - len(known), replace=False)
-                scores = np.sort(random.gamma(4.0, 3.0, depth))[::-1]
-                ranked = random.permutation(np.concatenate((known, others)))
-                file.writelines(
-                    f"{topic} Q0 LA{10_000 + k}-{k % 97} {rank} {score:.6f} run{number:03d}\n"
-                    for rank, (k, score) in enumerate(zip(ranked, scores, strict=True), 1)
+    for number in range(20):
+        lines = []
+        for topic, documents in judged.items():
+            others = np.setdiff1d(np.arange(20_000), documents)
+            ranked = np.append(
+                random.choice(documents, 333, False), random.choice(others, 667, False)
+            )
+            scores = np.sort(random.gamma(4.0, 3.0, 1000))[::-1]
+            lines += [
+                f"{topic} Q0 LA{10_000 + k}-{k % 97} {rank} {score:.{digits}f} run{number:03d}\n"
+                for rank, (k, score) in enumerate(
+                    zip(random.permutation(ranked), scores, strict=True), 1
                 )
+            ]
+        text = "".join(lines).encode()
+        (runs / f"run{number:03d}").write_bytes(gzip.compress(text, 6) if zipped else text)
+    return sorted(runs.iterdir())
 
 
-def with_pytrec_eval(folder: Path) -> Work:
+def opened(path: Path) -> Any:
+    """Return a file of text that may be compressed."""
+    return gzip.open(path, "rt") if path.read_bytes()[:2] == b"\x1f\x8b" else path.open()
+
+
+def with_pytrec_eval(digits: int, zipped: bool) -> Callable[..., Work]:
     """Return what reads and scores the same files with pytrec_eval."""
-    import pytrec_eval
 
-    write_collection(folder)
-    measures = {"map", "ndcg_cut_10", "P_10"}
+    def prepare(folder: Path) -> Work:
+        import pytrec_eval
+
+        runs = write_collection(folder, digits, zipped)
+
+        def work() -> None:
+            with (folder / "qrels.txt").open() as file:
+                judged = pytrec_eval.parse_qrel(file)
+            evaluator = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg_cut_10", "P_10"})
+            for path in runs:
+                with opened(path) as file:
+                    evaluator.evaluate(pytrec_eval.parse_run(file))
+
+        return work
+
+    return prepare
+
+
+def with_ir_measures(folder: Path) -> Work:
+    """Return what reads and scores plain files with ir_measures."""
+    import ir_measures
+    from ir_measures import AP, P, nDCG
+
+    runs = write_collection(folder, 6, False)
 
     def work() -> None:
-        with (folder / "qrels.txt").open() as file:
-            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), measures)
-        for path in sorted((folder / "runs").iterdir()):
-            with path.open() as file:
-                evaluator.evaluate(pytrec_eval.parse_run(file))
+        judged = list(ir_measures.read_trec_qrels(str(folder / "qrels.txt")))
+        evaluator = ir_measures.evaluator([AP, nDCG @ 10, P @ 10], judged)
+        for path in runs:
+            evaluator.calc_aggregate(ir_measures.read_trec_run(str(path)))
 
     return work
 
 
-def leading(folder: Path) -> Work:
-    """Return what ranks 50 systems on 200,000 items, in bags where there are bags."""
-    import scorecube as sc
-
-    scores = cube(50, 200_000)
-    return lambda: sc.analyse(scores, sc.Leaderboard(), trials=10_000, seed=1, workers=2)
-
-
-def evaluating(folder: Path) -> Work:
+def evaluating(digits: int, zipped: bool) -> Callable[..., Work]:
     """Return what reads and scores 20 files of 50,000 lines."""
-    import scorecube as sc
 
-    write_collection(folder)
-    names = ["AP", "Q", "nDCG@10", "P@10"]
-    runs, judgements = str(folder / "runs" / "*"), folder / "qrels.txt"
-    return lambda: sc.evaluate(sc.read_rankings(runs, judgements), names)
+    def prepare(folder: Path) -> Work:
+        import scorecube as sc
+
+        runs = write_collection(folder, digits, zipped)
+        judgements = folder / "qrels.txt"
+        names = ["AP", "nDCG@10", "P@10"]
+        return lambda: sc.evaluate(sc.read_rankings(runs, judgements, workers=1), names)
+
+    return prepare
 
 
 def program(*words: str) -> Callable[..., Work]:
-    """Return what runs a command in a process of its own, on a study of 30 runs x 50 topics."""
+    """Return what runs a command, or a statement, in a process of its own, on a study of 30 runs x 50 topics.
+
+    A command that ends in --seed gets another one every time.
+    """
+    seeds = count(2)
 
     def prepare(folder: Path) -> Work:
         import scorecube as sc
@@ -143,13 +209,15 @@ def program(*words: str) -> Callable[..., Work]:
         path = folder / f"study-{os.getpid()}"
         if not path.exists():
             sc.open_study(path, mode="a").add("one", cube=cube(30))
-        line = [
-            sys.executable,
-            "-m",
-            "scorecube",
-            *(str(path) if w == "STUDY" else w for w in words),
-        ]
-        return lambda: subprocess.run(line, check=True, capture_output=True)
+        line = ["-m", "scorecube", *(str(path) if word == "STUDY" else word for word in words)]
+        if " " in words[0]:
+            line = ["-c", *words]
+
+        def work() -> None:
+            seed = [str(next(seeds))] if words[-1] == "--seed" else []
+            subprocess.run([sys.executable, *line, *seed], check=True, capture_output=True)
+
+        return work
 
     return prepare
 
@@ -180,111 +248,127 @@ def sweep(folder: Path) -> Work:
 
 
 SIZES = (30, 130, 500)
+FILES = {
+    "short": (6, False),
+    "short, gzip": (6, True),
+    "long": (17, False),
+    "long, gzip": (17, True),
+}
+"""Decimals of scores in files of runs, and whether these are compressed."""
+STORED = program("swap", "STUDY", "--seed", "1")
+IMPORTS = program("import xarray, zarr, numba")
 ROWS = {
     **{f"swap {n}": Row(analysing("Swap", n, 1000), 1.3) for n in (30, 130, 1000)},
     **{f"bootstrap {n}": Row(analysing("Bootstrap", n, 10_000), 2.0) for n in SIZES},
-    **{f"maxt {n}": Row(analysing("MaxT", n, 10_000), 1.7) for n in SIZES},
-    **{f"leaderboard {n}": Row(analysing("Leaderboard", n, 10_000), 1.7) for n in SIZES},
-    **{f"tukey {n}": Row(analysing("Tukey", n, 10_000), 1.4) for n in SIZES},
-    **{f"correlate {n}": Row(analysing("Correlation", n, None), 1.0) for n in SIZES},
-    "teams 16": Row(leaving_teams_out(100, 44, 16), 4.0),
-    "teams 50": Row(leaving_teams_out(50, 129, 50), 4.0),
-    "evaluate": Row(evaluating, 6.0),
-    "items": Row(leading, 0.05),
-    "pytrec_eval": Row(with_pytrec_eval, 1.0),
-    "sweep 300": Row(sweep, 1.5),
-    "--help": Row(program("--help"), 1.0),
-    "info": Row(program("info", "STUDY"), 1.0),
-    "swap, a program": Row(program("swap", "STUDY", "--seed", "1"), 1.3),
+    **{f"maxt {n}": Row(analysing("MaxT", n, 10_000), 1.3) for n in SIZES},
+    **{f"leaderboard {n}": Row(analysing("Leaderboard", n, 10_000), 1.3) for n in SIZES},
+    **{f"tukey {n}": Row(analysing("Tukey", n, 10_000), 1.3) for n in SIZES},
+    **{f"correlate {n}": Row(analysing("Correlation", n, None), 1.3) for n in SIZES},
+    "leaderboard 50 x 200,000": Row(analysing("Leaderboard", 50, 1000, 200_000), 1.3),
+    "leaderboard 10 x 1,000,000": Row(analysing("Leaderboard", 10, 1000, 1_000_000), 1.3),
+    "teams 16": Row(leaving_teams_out(100, 44, 16), 1.3),
+    "teams 50": Row(leaving_teams_out(50, 129, 50), 1.3),
+    "sweep 300": Row(sweep, 1.3),
+    **{
+        f"runs, {name}: pytrec_eval": Row(evaluating(*form), 0.4, with_pytrec_eval(*form))
+        for name, form in FILES.items()
+    },
+    "runs, short: ir_measures": Row(evaluating(6, False), 0.4, with_ir_measures),
+    "bootstrap 6: SciPy": Row(analysing("Bootstrap", 6, 10_000), 0.5, by_scipy("bootstrap")),
+    "randomisation 6: SciPy": Row(
+        analysing("Randomisation", 6, 10_000),
+        0.5,
+        by_scipy("permutation_test", permutation_type="samples"),
+    ),
+    "--help: imports": Row(program("--help"), 0.4, IMPORTS),
+    "info: imports": Row(program("info", "STUDY"), 0.5, IMPORTS),
+    "stored swap: imports": Row(STORED, 1.0, IMPORTS),
+    "swap: imports": Row(program("swap", "STUDY", "--seed"), 2.0, IMPORTS),
 }
 
-IF_NAMED = {
-    "items": "the tree before the round takes minutes",
-    "pytrec_eval": "the same in both trees, to be compared with the row `evaluate`",
-}
+
+def timed(work: Work) -> Timed:
+    """Return what a call takes, with the processes that it waits for, as the mean of `SHORTEST` seconds."""
+    before, clock, calls = os.times(), time.perf_counter(), 0
+    while not calls or time.perf_counter() - clock < SHORTEST:
+        work()
+        calls += 1
+    passed = (time.perf_counter() - clock) / calls
+    used = sum(os.times()[:4]) - sum(before[:4])
+    both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak = max(resource.getrusage(who).ru_maxrss for who in both)
+    return Timed(passed, used / calls, peak / 1024)
 
 
-def processor_seconds() -> float:
-    """Return the processor time of this process and of those that it waited for."""
-    return time.process_time() + sum(os.times()[2:4])
-
-
-def serve(folder: Path) -> None:
-    """Compute the rows whose names are read, and print the seconds by the clock and of processors."""
-    work: dict[str, Work] = {}
+def serve(folder: Path, side: str) -> None:
+    """Compute the rows whose names are read, and print what they take."""
     for line in sys.stdin:
-        name = line.strip()
-        if name not in work:
-            work[name] = ROWS[name].work(folder)
-            work[name]()
-        clock, used, count = time.perf_counter(), processor_seconds(), 0
-        while not count or time.perf_counter() - clock < SHORTEST:
-            work[name]()
-            count += 1
-        passed, spent = time.perf_counter() - clock, processor_seconds() - used
-        print(f"seconds {passed / count} {spent / count}", flush=True)
+        row = ROWS[line.strip()]
+        work = (row.peer if side == "peer" and row.peer else row.work)(folder)
+        work()
+        for _ in range(TURNS):
+            print("timed", *timed(work), flush=True)
+            sys.stdin.readline()
 
 
-def started(tree: Path, folder: str) -> subprocess.Popen[str]:
+def started(tree: Path, side: str, folder: str) -> subprocess.Popen[str]:
     """Start the process of a checkout; rows are those of this file."""
     paths = os.pathsep.join((str(tree / "src"), str(Path(__file__).parents[1])))
-    line = [sys.executable, "-m", "tests.benchmarks", "--serve", folder]
+    line = [sys.executable, "-m", "tests.benchmarks", "--serve", folder, side]
     return subprocess.Popen(
         line, env=os.environ | {"PYTHONPATH": paths}, stdin=subprocess.PIPE, text=True,
         stdout=subprocess.PIPE,
     )  # fmt: skip
 
 
-def asked(process: subprocess.Popen[str], name: str) -> tuple[float, float]:
-    """Return the seconds of a row, by the clock and of processors."""
+def asked(process: subprocess.Popen[str], name: str) -> Timed:
+    """Return what a row takes."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{name}\n")
     process.stdin.flush()
     for line in process.stdout:
-        if line.startswith("seconds "):
-            _, clock, used = line.split()
-            return float(clock), float(used)
+        if line.startswith("timed "):
+            return Timed(*map(float, line.split()[1:]))
     raise RuntimeError(f"{name} ended the process")
 
 
-def spread(values: list[float]) -> str:
-    """Return the median of values, and their range."""
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
-def measure(name: str, trees: list[Path]) -> None:
-    """Print the ratios of one row."""
+def measure(name: str, old: Path, new: Path) -> None:
+    """Print the line of one row; its ratio is the median, with the range."""
+    base = "old" if ROWS[name].peer is None else "peer"
     with TemporaryDirectory() as folder:
-        processes = [started(tree, folder) for tree in trees]
-        turns = []
+        trees = {base: old if base == "old" else new, "new": new}
+        processes = {side: started(tree, side, folder) for side, tree in trees.items()}
         try:
-            for _ in range(TURNS):
-                turns.append([asked(process, name) for process in processes])
-            clock = [new[0] / old[0] for old, new in turns]
-            used = [new[1] / max(old[1], 0.01) for old, new in turns]
-            times = " ".join(f"{statistics.median(t[k][0] for t in turns):8.3f}" for k in range(2))
-            print(
-                f"{name:18}{times} s  clock {spread(clock):22}  processors {spread(used):22}"
-                f"  <= {ROWS[name].most}",
-                flush=True,
-            )
+            turns = [{s: asked(p, name) for s, p in processes.items()} for _ in range(TURNS)]
         except RuntimeError as error:
-            print(f"{name:18}{error}", flush=True)
+            print(f"| {name} | {error} |", flush=True)
+            return
         finally:
-            for process in processes:
+            for process in processes.values():
                 process.kill()
                 process.wait()
+    ratios = [turn["new"].used / max(turn[base].used, 0.01) for turn in turns]
+    clock, used, peak = map(statistics.median, zip(*(turn["new"] for turn in turns), strict=True))
+    its_peak = statistics.median(turn[base].peak for turn in turns)
+    ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    print(
+        f"| {name} | {clock:.2f} | {used:.2f} | {peak:,.0f} | {its_peak:,.0f} | {ratio} "
+        f"| {ROWS[name].most:g} |",
+        flush=True,
+    )
 
 
 def main() -> None:
     """Print a line for each row."""
     if sys.argv[1] == "--serve":
-        serve(Path(sys.argv[2]))
+        serve(Path(sys.argv[2]), sys.argv[3])
         return
     old, new, *chosen = sys.argv[1:]
-    for name in chosen or [name for name in ROWS if name not in IF_NAMED]:
-        measure(name, [Path(old).resolve(), Path(new).resolve()])
+    print("| row | s | processor s | MB | MB, other | ratio of processor time | at most |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name in chosen or ROWS:
+        measure(name, Path(old).resolve(), Path(new).resolve())
 
 
 if __name__ == "__main__":

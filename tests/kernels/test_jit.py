@@ -73,7 +73,7 @@ from scorecube.kernels import jit
 jit.source_digest = lambda: {digest!r}
 from scorecube.kernels.random.philox import stream_key, fill_words
 from scorecube.metrics import DEFINITIONS
-fill_words(stream_key(1, 1), 0, np.zeros(8, np.uint64))
+fill_words(stream_key(1, 1), 0, np.zeros(8, np.uint64), 0, 0)
 DEFINITIONS["RR"].kernel
 print(sum(fill_words.dispatcher.stats.cache_hits.values()))
 """

@@ -23,7 +23,7 @@ words_64 = st.integers(0, LARGEST) | st.sampled_from(
 def words(seed: int, trial: int, length: int, purpose: Purpose = Purpose.SWAP_TOPICS) -> list[int]:
     """Return the first words at an address."""
     found = np.full(length, 12345, np.uint64)
-    fill_words(stream_key(seed, purpose), trial, found)
+    fill_words(stream_key(seed, purpose), trial, found, 0, 0)
     return [int(word) for word in found]
 
 
@@ -59,7 +59,7 @@ def test_many_words_are_the_same_words(length: int) -> None:
 def test_stream_is_the_upper_half_of_the_counter(stream: int) -> None:
     key = stream_key(5, Purpose.SWAP_TOPICS)
     found = np.empty(7, np.uint64)
-    fill_words(key, 3, found, stream)
+    fill_words(key, 3, found, stream, 0)
     expected = np.random.Philox(key=key, counter=[stream << 32, 3, 0, 0]).random_raw(7)
     np.testing.assert_array_equal(found, expected)
 

@@ -24,7 +24,7 @@ from scorecube.kernels.arrays import (
     UInt64Array1,
 )
 from scorecube.kernels.jit import compiled
-from scorecube.kernels.random.philox import below, fill_words
+from scorecube.kernels.random.philox import NONE, below, fill_words
 
 WORDS_AT_ONCE = 2**12
 """Random words held while draws are counted, a multiple of 4; the counts do not depend on it."""
@@ -60,7 +60,7 @@ def topic_samples(
     words = np.empty(2 * size, np.uint64)
     pools = np.empty((2, n_topics), np.int32)
     for k in range(stop - start):
-        fill_words(key, start + k, words, stream)
+        fill_words(key, start + k, words, stream, NONE)
         draw_samples(words, sampling, pools, samples[k])
     return samples
 
@@ -172,7 +172,7 @@ def bootstrap_samples(key: UInt64Array1, n_topics: int, start: int, stop: int) -
     samples = np.empty((stop - start, 1, n_topics), np.int32)
     words = np.empty(n_topics, np.uint64)
     for trial in range(stop - start):
-        fill_words(key, start + trial, words)
+        fill_words(key, start + trial, words, NONE, NONE)
         for draw in range(n_topics):
             samples[trial, 0, draw] = below(words[draw], n_topics)
     return samples
@@ -187,7 +187,7 @@ def sign_columns(key: UInt64Array1, n_topics: int, start: int, stop: int) -> Int
     signs = np.empty((n_topics, stop - start), np.int8)
     words = np.empty((n_topics + 63) // 64, np.uint64)
     for trial in range(stop - start):
-        fill_words(key, start + trial, words)
+        fill_words(key, start + trial, words, NONE, NONE)
         for topic in range(n_topics):
             bit = np.int64((words[topic // 64] >> np.uint64(topic % 64)) & np.uint64(1))
             signs[topic, trial] = 1 - 2 * bit
@@ -206,7 +206,7 @@ def random_subset(
     """
     order = np.arange(n_items)
     words = np.empty(size, np.uint64)
-    fill_words(key, trial, words, stream)
+    fill_words(key, trial, words, stream, NONE)
     for k in range(size):
         chosen = k + below(words[k], n_items - k)
         order[k], order[chosen] = order[chosen], order[k]

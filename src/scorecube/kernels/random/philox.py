@@ -42,9 +42,13 @@ def stream_key(seed: int, purpose: Purpose, part: int = 0) -> UInt64Array1:
     return np.array([seed, int(purpose) + (STREAM_VERSION << 32) + (part << 40)], dtype=np.uint64)
 
 
+NONE = np.int64(0)
+"""A stream or a place for `fill_words`, which literals and defaults would compile once more."""
+
+
 @compiled
 def fill_words(
-    key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer = 0, before: Integer = 0
+    key: UInt64Array1, trial: int, words: UInt64Array1, stream: Integer, before: Integer
 ) -> None:
     """Write the words of one trial to `words` (position,), but the first `before`, a multiple of 4.
 
@@ -111,7 +115,7 @@ def fill_many(key: UInt64Array1, trial: int, words: UInt64Array1) -> None:
         for lane in range(LANES):
             for k in range(4):
                 words[first + 4 * lane + k] = state[k, lane]
-    fill_words(key, trial, words[done:], 0, done)
+    fill_words(key, trial, words[done:], NONE, done)
 
 
 @compiled

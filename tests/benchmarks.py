@@ -119,8 +119,10 @@ def write_collection(folder: Path, digits: int, zipped: bool) -> list[Path]:
     with (folder / "qrels.txt").open("w") as file:
         for topic, documents in judged.items():
             levels = random.choice(3, len(documents), p=(0.93, 0.05, 0.02))
-            lines = zip(documents, levels, strict=True)
-            file.writelines(f"{topic} 0 LA{10_000 + k}-{k % 97} {level}\n" for k, level in lines)
+            judgements = zip(documents, levels, strict=True)
+            file.writelines(
+                f"{topic} 0 LA{10_000 + k}-{k % 97} {level}\n" for k, level in judgements
+            )
     for number in range(20):
         lines = []
         for topic, documents in judged.items():
@@ -169,15 +171,15 @@ def with_pytrec_eval(digits: int, zipped: bool) -> Callable[..., Work]:
 def with_ir_measures(folder: Path) -> Work:
     """Return what reads and scores plain files with ir_measures."""
     import ir_measures
-    from ir_measures import AP, P, nDCG
 
+    tool: Any = ir_measures
     runs = write_collection(folder, 6, False)
 
     def work() -> None:
-        judged = list(ir_measures.read_trec_qrels(str(folder / "qrels.txt")))
-        evaluator = ir_measures.evaluator([AP, nDCG @ 10, P @ 10], judged)
+        judged = list(tool.read_trec_qrels(str(folder / "qrels.txt")))
+        evaluator = tool.evaluator([tool.AP, tool.nDCG @ 10, tool.P @ 10], judged)
         for path in runs:
-            evaluator.calc_aggregate(ir_measures.read_trec_run(str(path)))
+            evaluator.calc_aggregate(tool.read_trec_run(str(path)))
 
     return work
 

@@ -56,7 +56,7 @@ def test_a_partially_correct_answer_of_inspect_is_worth_a_half(tmp_path: Path) -
 
 def test_answers_of_several_collections_are_medians() -> None:
     answers = [[Answer("AP", value), Answer("RR", 1.0)] for value in (0.1, 0.2, 0.9)]
-    assert [answer.value for answer in median_of(answers)] == [0.2, 1.0]
+    assert [answer.value for answer in median_of(answers, "task")] == [0.2, 1.0]
 
 
 def test_a_number_that_one_collection_lacks_has_no_mean() -> None:

@@ -5,9 +5,12 @@ A label that is written to stores and tables is spelled here and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from scorecube.errors import plural
 
 # Dimensions (singular, as everywhere in the project).
 METRIC: Final = "metric"  # evaluation measure, by its canonical name, e.g. ``nDCG@10``
@@ -107,6 +110,48 @@ class Purpose(IntEnum):
     LEFT_OUT = 55
 
 
+class Nouns(NamedTuple):
+    """What users call a run, a topic, a collection and a repetition, and several of them."""
+
+    run: str
+    topic: str
+    collection: str
+    repetition: str
+
+    @property
+    def runs(self) -> str:
+        """Several runs."""
+        return plural(self.run)
+
+    @property
+    def topics(self) -> str:
+        """Several topics."""
+        return plural(self.topic)
+
+    @property
+    def collections(self) -> str:
+        """Several collections."""
+        return plural(self.collection)
+
+    def write(self, text: str) -> str:
+        """Return a text of ours, in which no names of users stand, in the words of users."""
+        return NOUN.sub(self._instead, text)
+
+    def _instead(self, found: re.Match[str]) -> str:
+        noun = self[USUAL_WORDS.index(found[1].lower())]
+        noun = plural(noun) if found[2] else noun
+        return noun[:1].upper() + noun[1:] if found[1][0].isupper() else noun
+
+
+USUAL_NOUNS: Final = Nouns(*USUAL_WORDS)
+NOUN = re.compile(r"(?<![-\w])(run|topic|collection)(s?)(?![-\w])", re.IGNORECASE)
+
+
+def nouns(attrs: Mapping[Any, Any]) -> Nouns:
+    """Return what users call runs, topics and collections, by attributes of a cube or result."""
+    return Nouns(*map(str, attrs[WORDS])) if WORDS in attrs else USUAL_NOUNS
+
+
 def word(attrs: Mapping[Any, Any], name: str) -> str:
     """Return what users call one of `USUAL_WORDS`, by the attributes of a cube or result."""
-    return str(attrs.get(WORDS, USUAL_WORDS)[USUAL_WORDS.index(name)])
+    return nouns(attrs)[USUAL_WORDS.index(name)]

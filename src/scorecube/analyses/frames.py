@@ -56,6 +56,11 @@ def frame_of(table: Table, source: xr.Dataset) -> pd.DataFrame:
     if not source.attrs.get("plus_one", 1):
         frame.attrs[ONE_TRIAL] = 1 / int(source.attrs["trials"])
     frame.attrs["heading"] |= {name: word for name, word in words.items() if name != word}
+    nouns = names.nouns(source.attrs)
+    ours = known.keys() | {name for name in sources if table.make is None or name.startswith("n_")}
+    for name in ours & set(frame.columns) - words.keys():
+        heading = frame.attrs["heading"].get(name, name.replace("_", " "))
+        frame.attrs["heading"][name] = nouns.write(heading)
     return frame
 
 

@@ -12,7 +12,7 @@ from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import IntArray
 from scorecube.collection.schema import label_array
-from scorecube.errors import BadPlan, UnknownName, counted
+from scorecube.errors import BadPlan, UnknownName, counted, nearest
 from scorecube.kernels.ranks import ranks_above
 
 REFUSED_BINARY = 5
@@ -43,13 +43,16 @@ def check_pairs(
     """Return the table; refuse fewer than 2 runs, or units, and no such baseline."""
     n_runs = len(table.runs)
     n_units = table.sizes.size
+    nouns = table.nouns
     if n_runs < 2 or n_units < least_units:
         raise BadPlan(
-            f"{name} needs 2 runs and {counted(least_units, 'topic')}; "
-            f"found {counted(n_runs, 'run')} and {counted(n_units, 'topic')}"
+            f"{name} needs 2 {nouns.runs} and {counted(least_units, nouns.topic)}; "
+            f"found {counted(n_runs, nouns.run)} and {counted(n_units, nouns.topic)}"
         )
     if baseline is not None and baseline not in table.runs:
-        raise UnknownName(f"no run {baseline!r} in the scores", option="baseline")
+        close = nearest(baseline, list(table.runs))
+        text = f"no {nouns.run} {baseline!r} in the scores; nearest: {close}"
+        raise UnknownName(text, option="baseline")
     return table
 
 
@@ -65,8 +68,9 @@ def binary_notes(table: ScoreTable, *, refuse: bool = True) -> list[str]:
         return list(table.notes)
     notes = list(table.notes)
     for part in table.strata:
-        topics = counted(part.size(), "topic")
-        text = f"scores 0 and 1 of {topics}: some pair of many equal runs differs on all of so few"
+        topics = counted(part.size(), table.nouns.topic)
+        pair = f"some pair of many equal {table.nouns.runs}"
+        text = f"scores 0 and 1 of {topics}: {pair} differs on all of so few"
         if refuse and table.sizes.size <= REFUSED_BINARY:
             raise BadPlan(text)
         if 1 < part.size() <= FEW_BINARY:

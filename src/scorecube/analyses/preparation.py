@@ -77,7 +77,7 @@ def make_table(
         binary=binary,
         in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
         notes=tuple(notes),
-        topic=names.word(cube.attrs, names.TOPIC),
+        nouns=names.nouns(cube.attrs),
         uses_gains=uses_gains(cube),
         teams=tuple(labels_of(cube, names.TEAM)) if names.TEAM in cube.coords else (),
     )
@@ -97,11 +97,11 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
     joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
     several = sorted({counts[name] for name in systems})
     of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
-    run, topic, _, repetition = (names.word(cube.attrs, name) for name in names.USUAL_WORDS)
-    run = "system" if run == names.RUN else run
+    nouns = names.nouns(cube.attrs)
+    run = "system" if nouns.run == names.RUN else nouns.run
     notes.append(
-        f"Scores are means over {of} {plural(repetition)} of a {run} on each {topic}; limits are "
-        f"over {plural(topic)}."
+        f"Scores are means over {of} {plural(nouns.repetition)} of a {run} on each {nouns.topic}; "
+        f"limits are over {nouns.topics}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
@@ -118,10 +118,12 @@ def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dat
         cube = on_complete_topics(cube)
         notes.append(cube.attrs[names.LEFT_OUT])
     elif lacking.any():
+        nouns = names.nouns(cube.attrs)
         raise BadPlan(
-            f"scores are missing on {lacking.sum()} of {counted(len(lacking), 'topic')}, most of "
-            f"{which_lack_most(absent, labels_of(cube, names.RUN))}{_by_metric(cube, finite)}; "
-            f"compute them, or leave their topics out with {DROPPED}"
+            f"scores are missing on {lacking.sum()} of {counted(len(lacking), nouns.topic)}, "
+            f"most of {which_lack_most(absent, labels_of(cube, names.RUN))}"
+            f"{_by_metric(cube, finite)}; compute them, or leave their {nouns.topics} out with "
+            f"{DROPPED}"
         )
     return cube
 

@@ -17,7 +17,6 @@ from scorecube.analyses.topic_units import FloatArray, IntArray, Range, Stratum,
 from scorecube.collection.pair_index import with_pairs
 from scorecube.collection.schema import label_array, variable_of
 from scorecube.declare import Variable
-from scorecube.errors import plural
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
@@ -80,7 +79,7 @@ class ScoreTable:
     teams: tuple[str, ...] = ()
     trials: int = 1
     seed: int = 1
-    topic: str = names.TOPIC
+    nouns: names.Nouns = names.USUAL_NOUNS
     part_of: ScoreTable | None = None
 
     @property
@@ -89,8 +88,8 @@ class ScoreTable:
         single = [part.name for part in self.strata if part.size() < 2]
         if single:
             where = f" of {', '.join(single)}" if len(self.strata) > 1 else ""
-            return f"a single {self.topic}{where}"
-        return f"too few {plural(self.topic)} differ"
+            return f"a single {self.nouns.topic}{where}"
+        return f"too few {self.nouns.topics} differ"
 
     @property
     def n_topics(self) -> int:

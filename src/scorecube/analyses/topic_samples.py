@@ -90,21 +90,22 @@ class TwoSamples(Analysis):
     def notes(self, table: ScoreTable) -> list[str]:
         check_pairs(table, self.name)
         n = table.sizes.size
+        topics = table.nouns.topics
         largest = self.n_drawn(table)[-1]
         for sampling in self.samplings:
             needed = largest * (2 if sampling == "disjoint" else 1)
             if sampling != "replacement" and needed > n:
                 raise BadPlan(
-                    f"{sampling} samples of {largest} topics need {needed} topics, but there "
+                    f"{sampling} samples of {largest} {topics} need {needed} {topics}, but there "
                     f"are only {n}; use {option('size', n * largest // needed)} or less",
                     option="size",
                 )
         if self.summary != "mean" and table.n_topics != n:
-            raise BadPlan("only means are defined of topics in groups or bags", option="summary")
+            raise BadPlan(f"only means are defined of {topics} in groups or bags", option="summary")
         notes = super().notes(table)
         if table.in_bag > 1:
             sizes = ", ".join(f"{size:,}" for size in self.sizes(table))
-            notes.append(f"Samples are of whole bags: of {sizes} topics.")
+            notes.append(f"Samples are of whole bags: of {sizes} {topics}.")
         return notes
 
     def bytes_needed(self, table: ScoreTable, threads: int) -> int:

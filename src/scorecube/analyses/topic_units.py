@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import counted
+from scorecube.errors import counted, plural
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import MOST_TOPICS
 
@@ -62,6 +62,7 @@ def units_of(
     of_topic = np.empty(n_topics, np.int64)
     strata = list[Stratum]()
     start = 0
+    topic = names.word(cube.attrs, names.TOPIC)
     bags = cube.attrs.get("bags", names.N_BAGS)
     weight_of = {str(name): (weights or {}).get(name, 1.0) for name in np.unique(collections)}
     for name, weight in weight_of.items():
@@ -70,13 +71,13 @@ def units_of(
         groups, unit = np.unique(labels[here], return_inverse=True)
         n_units = len(groups)
         if n_units < len(here):
-            topics = counted(len(here), "topic")
+            topics = counted(len(here), topic)
             groups_of = counted(n_units, "group")
             notes.append(f"{where}{topics} in {groups_of}, which are drawn as units.")
         if in_bags and bags != "none" and n_units > MOST_TOPICS:
             notes.append(
-                f"{where}{counted(n_units, 'topic')} in {bags:,} random bags, which are drawn as "
-                "units, and counted as wins, ties and losses; means are of all topics."
+                f"{where}{counted(n_units, topic)} in {bags:,} random bags, which are drawn as "
+                f"units, and counted as wins, ties and losses; means are of all {plural(topic)}."
             )
             key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
             unit = (_random_places(key, n_units) * bags // n_units)[unit]

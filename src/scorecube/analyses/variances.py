@@ -74,7 +74,9 @@ def variances(cube: CubeLike, missing: Missing = "refuse") -> xr.Dataset:
         ends = limits(values[name], np.array(left_out if n_units >= FEWEST else []), "log")
         values |= zip((f"{name}_low", f"{name}_high"), ends, strict=True)
     of_cube = getattr(cube, "attrs", {})
-    kept = {key: of_cube[key] for key in ("collection", names.LEFT_OUT) if key in of_cube}
+    kept = {
+        key: of_cube[key] for key in ("collection", names.LEFT_OUT, names.WORDS) if key in of_cube
+    }
     attrs = kept | {"trials": 0, "n_topics": n_units, "notes": list(table.notes)}
     return table.dataset(VARIANCES, values, attrs=attrs)
 

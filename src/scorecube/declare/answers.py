@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorecube.declare.numbers import NONE, limited
+from scorecube.declare.numbers import NONE, UNKNOWN, limited
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,14 +20,17 @@ class Question:
     ----------
     text, short
         As a page shows it, and in few words.
+    compares
+        Whether its card shows all metrics side by side.
     """
 
     text: str
     short: str
+    compares: bool = False
 
 
 LEADERBOARD = Question("Which systems lead, and what is a rank worth?", "Who leads?")
-DISCRIMINATION = Question("Which metrics discriminate best?", "Which metric?")
+DISCRIMINATION = Question("Which metrics discriminate best?", "Which metric?", compares=True)
 DIFFERENCE = Question("How large must a difference be?", "Which difference?")
 TOPICS = Question("How many topics are needed?", "How many topics?")
 AGREEMENT = Question("Do metrics and gain settings agree?", "Do metrics agree?")
@@ -51,6 +54,8 @@ class Answer:
         How the number is written without digits that follow from limits.
     clause, what
         What follows the number in a sentence, and what it is, as a heading.
+    places
+        Decimals of the number, of one among others; by default those that its limits allow.
     name, verb
         A run that the number is of, and what it does: ``leads with``.
     """
@@ -64,11 +69,12 @@ class Answer:
     what: str = ""
     name: str = ""
     verb: str = ""
+    places: int = UNKNOWN
 
     @property
     def number(self) -> tuple[str, str]:
         """The number and its limits as text."""
-        text, limits = limited(self.value, self.low, self.high, self.form)
+        text, limits = limited(self.value, self.low, self.high, self.form, self.places)
         return ("none" if text == NONE else text), limits
 
     @property

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NONE = "-"
 """Stands for a number that is missing."""
 UNKNOWN = -1
+MOST_DECIMALS = 6
 
 
 class Marked(str):
@@ -41,13 +42,49 @@ def decimals_of(half_widths: ArrayLike) -> np.ndarray[Any, np.dtype[np.int64]]:
     three = np.rint(np.where(known, widths, 1.0) * 10.0 ** (2 - exponent))
     two = (three < 355) | (three >= 950)  # .0096 is written as .010
     places: Any = two - exponent - (three >= 950)
-    return np.where(known, np.clip(places, 0, 6), UNKNOWN).astype(np.int64)
+    return np.where(known, np.clip(places, 0, MOST_DECIMALS), UNKNOWN).astype(np.int64)
+
+
+def decimals_between(
+    low: ArrayLike, high: ArrayLike, *, scale: float = 1.0, level: bool = False
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return with how many decimals estimates between limits are written, of each row.
+
+    As many as `decimals_of` allows; more where a limit that is not 0 would be written as 0, as its
+    sign decides.
+
+    low, high: Limits, NaN where unknown.
+    scale: What numbers are multiplied with: 100 of percentages.
+    level: Whether rows have equal decimals, those of most rows.
+
+    Examples
+    --------
+    >>> decimals_between([0.61, -0.0049], [0.76, 0.13]).tolist()
+    [2, 3]
+    >>> decimals_between([0.61, 0.604], [0.76, 0.66], level=True).tolist()
+    [3, 3]
+    """
+    import numpy as np  # the help of commands does without
+
+    ends = scale * np.array([low, high], float)
+    places = decimals_of((ends[1] - ends[0]) / 2)
+    known = places != UNKNOWN
+    if level and known.any():
+        counts = np.bincount(places[known])
+        places[known] = np.flatnonzero(counts == counts.max())[-1]
+    for _ in range(MOST_DECIMALS):
+        written = np.rint(ends * 10.0 ** np.where(known, places, 0))
+        is_lost = ((written == 0) & (ends != 0)).any(axis=0) & known
+        places[is_lost & (places < MOST_DECIMALS)] += 1
+    return places
 
 
 def limited(
-    value: float, low: float | None, high: float | None, form: str = ".3f"
+    value: float, low: float | None, high: float | None, form: str = ".3f", places: int = UNKNOWN
 ) -> tuple[str, str]:
     """Return a number and its limits with the digits that these allow; in a form without them.
+
+    places: Decimals, of a row among others; by default those of `decimals_between`.
 
     Examples
     --------
@@ -61,7 +98,9 @@ def limited(
     if not is_known(low):
         return format(value, form), ""
     if is_known(high) and high > low and not form.endswith(("d", ".0f")):
-        places = decimals_of((high - low) / 2 * (100 if form.endswith("%") else 1))
+        if places == UNKNOWN:
+            scale = 100 if form.endswith("%") else 1
+            places = int(decimals_between([low], [high], scale=scale)[0])
         form = f"{'+' * form.startswith('+')}z{',' * (',' in form)}.{places}{form[-1]}"
     upper = format(high, form) if is_known(high) else "no limit"
     return format(value, form), f"{low:{form}} to {upper}"

@@ -113,16 +113,17 @@ NEEDED = Table(
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the coefficients for differences at the topics at hand, and topics for the target."""
     at = {names.TARGET: np.inf, names.COEFFICIENT: "erho2"}
+    topics = names.nouns(result.attrs).topics
     needed = {row["label"]: row for row in labelled(frame_of(NEEDED, result), at)}
     for row in sorted(labelled(frame_of(OF_TOPICS_AT_HAND, result)), key=lambda row: -row["erho2"]):
         numbers = row["erho2"], row["erho2_low"], row["erho2_high"]
         if not is_known(row["erho2"]):
             continue
-        words = f"with {row['n_topics']} topics"
+        words = f"with {row['n_topics']} {topics}"
         if (target := needed.get(row["label"])) and is_known(target["n_topics"]):
             ends = target["n_topics_low"], target["n_topics_high"]
             limits = f" ({ends[0]:,.0f} to {ends[1]:,.0f})" if all(map(is_known, ends)) else ""
-            words += f"; {target['target']:g} takes {target['n_topics']:,.0f}{limits} topics"
+            words += f"; {target['target']:g} takes {target['n_topics']:,.0f}{limits} {topics}"
         yield Answer(row["label"], *numbers, ".2f", words, "E rho²")
 
 
@@ -144,7 +145,8 @@ def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:
         for target in at[names.TARGET].values:
             axes.axhline(target, linestyle="--", linewidth=0.8, color="0.4")
         axes.axvline(own, linestyle=":", linewidth=0.8, color="0.4")
-        axes.set(xlim=(1, topics[-1]), xlabel="topics", title=heading)
+        words = names.nouns(result.attrs).topics
+        axes.set(xlim=(1, topics[-1]), xlabel=words, title=heading)
     panels[0].set(ylim=(0.0, 1.0), ylabel="coefficient")
     canvas.name(result)
     canvas.legend_outside(panels[0], "lower center", 6)

@@ -96,7 +96,7 @@ def error_rates(result: xr.Dataset) -> Iterator[Answer]:
     for row in labelled(frame_of(ERROR_RATES, first_sampling(result)), at):
         clause = (
             f"with {row['ties']:.1%} ties and fuzziness {least:.0%}, on samples of {row['size']} "
-            "of these topics"
+            f"of these {names.nouns(result.attrs).topics}"
         )
         yield Answer(row["label"], row["error_rate"], form=".1%", clause=clause, what="error rate")
 

@@ -95,7 +95,9 @@ class Section:
     def answers(self, question: Question) -> list[Answer]:
         """Return the answers to a question; of several collections medians."""
         several = [part.answers.get(question, []) for part in self.parts]
-        return several[0] if len(several) == 1 else median_of(several)
+        if len(several) == 1:
+            return several[0]
+        return median_of(several, names.word(self.parts[0].attrs, COLLECTION))
 
     def content(self) -> dict[str, Any]:
         """Return the values that the template needs."""
@@ -161,8 +163,9 @@ def write_page(
     order = {kind: place for place, kind in enumerate(view_names())}
     ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
     name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
+    heading = title or (chosen[0] if len(chosen) == 1 else name) or study.path
     known.sort(key=primary.__ne__)
-    write_file(Path(path), render(study.path, title or name or study.path, facts, ordered, known))
+    write_file(Path(path), render(study.path, heading, facts, ordered, known))
 
 
 def _results(
@@ -244,7 +247,9 @@ def render(
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
     environment.filters |= {of.__name__: of for of in (counted, plural, brief, parts.dashed)}
-    environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN}
+    nouns = names.nouns(collections[0])
+    environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN, "nouns": nouns}
+    environment.filters["noun"] = nouns.write
     text = environment.get_template("page.html").render(
         name=title,
         study=study,
@@ -301,7 +306,9 @@ def _cards(
                 shown = [answer for answer in answers if answer.label in labels]
                 shown = shown or sorted(answers, key=lambda answer: answer.value)[:1]
                 place = ids.get(question.text, section.anchor)
-                cards.append({"question": question, "answers": shown, "id": place})
+                compared = parts.bars_of(answers) if question.compares else []
+                card = {"question": question, "answers": shown, "id": place, "compared": compared}
+                cards.append(card)
                 break
     return cards
 

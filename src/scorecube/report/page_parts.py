@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,23 @@ from markupsafe import Markup, escape
 
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION, KEYS, as_records, merge_gains, with_labels
-from scorecube.declare import limited, number_range
-from scorecube.declare.numbers import NONE
+from scorecube.declare import Answer, is_known, limited, number_range
+from scorecube.declare.numbers import NONE, UNKNOWN
 from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
-from scorecube.report.readable import TO, Cells, layout_of, readable
+from scorecube.report.readable import TO, Cells, column_decimals, layout_of, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_COMPARED = 8
 MOST_RUNS = 300
 MOST_SHOWN = 300
-"""Rows of a leaderboard, and of a table."""
+"""Metrics on a card, rows of a leaderboard, and of a table."""
 MEANS = ("mean", "mean_low", "mean_high")
+PLACES = "_places"
+"""Column with the decimals of a mean, which are those of most rows beside it."""
 Row = Mapping[str, Any]
 
 
@@ -44,7 +47,7 @@ def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[st
     most = max(10, MOST_RUNS // collections)
     shown = []
     for (collection, label), rows in with_labels(frame).groupby([COLLECTION, "label"], sort=False):
-        records = as_records(rows)
+        records = as_records(rows.assign(**{PLACES: column_decimals(rows, *MEANS[1:])}))
         shown.append(
             {
                 "collection": str(collection),
@@ -55,6 +58,24 @@ def boards(frame: pd.DataFrame, baseline: str, collections: int) -> list[dict[st
             }
         )
     return shown
+
+
+def bars_of(answers: Sequence[Answer]) -> list[dict[str, str]]:
+    """Return the numbers of several metrics with bars on one scale, the largest first.
+
+    Nothing of one metric, or of more than `MOST_COMPARED`.
+    """
+    known = [answer for answer in answers if is_known(answer.value)]
+    if not 1 < len(known) <= MOST_COMPARED:
+        return []
+    rows = []
+    for answer in sorted(known, key=lambda answer: -answer.value):
+        low = answer.value if answer.low is None else answer.low
+        high = answer.value if answer.high is None else answer.high
+        number, limits = answer.number
+        style = places(low, high, answer.value, (0.0, 1.0))
+        rows.append({"label": answer.label, "bar": style, "number": number, "limits": limits})
+    return rows
 
 
 def scale(rows: Iterable[Row]) -> tuple[float, float]:
@@ -83,7 +104,7 @@ def _interval(row: Row, ends: tuple[float, float]) -> dict[str, str]:
     """Return a mean, its limits, and the style of a bar of both."""
     low = row.get("mean_low")
     high = row.get("mean_high")
-    mean, limits = limited(row["mean"], low, high)
+    mean, limits = limited(row["mean"], low, high, places=row.get(PLACES, UNKNOWN))
     style = "" if low is None or high is None else places(low, high, row["mean"], ends)
     return {"mean": mean, "limits": dashed(limits) or NONE, "bar": style}
 
@@ -101,7 +122,10 @@ def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
     """Return systems by collections, by metric: means with limits, and those over collections."""
     shown = []
     single = with_labels(frame)
-    for label, rows in with_labels(over).groupby("label", sort=False):
+    single[PLACES] = column_decimals(single, *MEANS[1:])
+    over = with_labels(over)
+    over[PLACES] = column_decimals(over, *MEANS[1:])
+    for label, rows in over.groupby("label", sort=False):
         records = as_records(single[single["label"] == label])
         cells = {(row[COLLECTION], row[names.RUN]): row for row in records}
         columns = list(dict.fromkeys(name for name, _ in cells))

@@ -12,10 +12,12 @@ import pandas as pd
 
 from scorecube.analyses.frames import KEYS, LIMITS_AT, ONE_TRIAL, trait
 from scorecube.declare import Marked
-from scorecube.declare.numbers import NONE, UNKNOWN, decimals_of
+from scorecube.declare.numbers import NONE, UNKNOWN, decimals_between
 from scorecube.errors import UnknownName, option, visible
 
 TO = "\N{EN DASH}"
+OF_METRICS = ("metric", "label", "metric_a", "metric_b")
+"""Columns whose labels tell on which scale numbers are."""
 PLAIN = ".4f"
 """How numbers are written unless their quantity says otherwise."""
 LEAST_P = 0.0001
@@ -55,6 +57,22 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     return intervals
 
 
+def column_decimals(
+    frame: pd.DataFrame, low: str, high: str, *, scale: float = 1.0
+) -> np.ndarray[Any, Any]:
+    """Return the decimals of each row of an interval: equal ones for the rows of one metric."""
+    ends = [pd.to_numeric(frame[end], errors="coerce") for end in (low, high)]
+    metrics = [name for name in OF_METRICS if name in frame]
+    places = np.full(len(frame), UNKNOWN)
+    rows = pd.Series(np.arange(len(frame)))
+    groups = rows.groupby([frame[name].to_numpy() for name in metrics], sort=False)
+    for _, group in groups if metrics else [("", rows)]:
+        at = group.to_numpy()
+        lows, highs = (end.to_numpy()[at] for end in ends)
+        places[at] = decimals_between(lows, highs, scale=scale, level=True)
+    return places
+
+
 def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list[str]]:
     """Return the cells of a table by column, with the digits that limits of estimates allow."""
     forms = trait(frame, "form")
@@ -63,9 +81,8 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     for estimate, *ends in intervals_of(frame).values():
         if estimate in decimals or ".0f" in forms.get(estimate, ""):
             continue  # limits that are not shown beside it, or of whole numbers
-        low, high = (pd.to_numeric(frame[end], errors="coerce") for end in ends)
-        scale = 50 if forms.get(estimate, PLAIN).endswith("%") else 0.5
-        places = decimals_of(scale * (high - low))
+        scale = 100 if forms.get(estimate, PLAIN).endswith("%") else 1
+        places = column_decimals(frame, *ends, scale=scale)
         decimals |= dict.fromkeys((estimate, *ends), places)
     texts = {}
     least_p = float(frame.attrs.get(ONE_TRIAL, LEAST_P))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -25,6 +26,8 @@ MOST_VALUES = 6
 """Of an option that are named."""
 SIZES = ("n_runs", "n_topics")
 DESCENDING = ":desc"
+CLAUSES = re.compile("[;,] ")
+"""Between the parts of a clause, the first of which says under which condition it holds."""
 MANY = ("run", "run_a", "topic")
 """Columns of tables with many rows of each metric."""
 
@@ -94,15 +97,19 @@ def _options(attrs: Mapping[Any, Any]) -> Iterator[str]:
     method = index.find(kind)
     declared = {} if method is None else options_of(method)
     always = view_of(kind).conditions if options else []
+    nouns = names.nouns(attrs)
     for name, value in options.items():
         option = declared.get(name)
         word = name.replace("_", " ")
+        said = _words(value)
         if option is not None:
             word = option.flags[0].strip("-").replace("-", " ")
-            if name not in always and (not option.help or _words(value) == _words(option.default)):
+            if name not in always and (not option.help or said == _words(option.default)):
                 continue
+            said = nouns.write(said) if said in option.texts else said
+        word = nouns.write(word)
         if value is not None:
-            yield word if isinstance(value, bool) else f"{word} {_words(value)}"
+            yield word if isinstance(value, bool) else f"{word} {said}"
 
 
 def _words(value: object) -> str:
@@ -177,8 +184,11 @@ def select_rows(
     return frame.reset_index(drop=True)
 
 
-def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
-    """Return for each metric the median and the range of its answers over collections."""
+def median_of(by_collection: Sequence[Iterable[Answer]], noun: str) -> list[Answer]:
+    """Return for each metric the median and the range of its answers over collections.
+
+    noun: What a collection is called.
+    """
     by_label: dict[str, list[Answer]] = {}
     for answer in chain.from_iterable(by_collection):
         if np.isfinite(answer.value):
@@ -187,7 +197,9 @@ def median_of(by_collection: Sequence[Iterable[Answer]]) -> list[Answer]:
     for label, of in by_label.items():
         values = [answer.value for answer in of]
         form = of[0].form
-        clause = f"median of {counted(len(of), 'collection')} ({number_range(values, form)})"
+        conditions = {CLAUSES.split(answer.clause)[0] for answer in of}
+        condition = f"{conditions.pop()}: " if len(conditions) == 1 else ""
+        clause = f"{condition}median of {counted(len(of), noun)} ({number_range(values, form)})"
         median = float(np.median(values))
         medians.append(Answer(label, median, form=form, clause=clause, what=of[0].what))
     return medians

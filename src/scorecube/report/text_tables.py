@@ -41,8 +41,10 @@ from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.marks import with_marks, written
 from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
-from scorecube.report.result_parts import answers, conditions, view_of_result
+from scorecube.report.result_parts import answers, conditions, median_of, view_of_result
 
+LABEL = "label"
+"""Column with the metric, and its gain setting where there are several."""
 LEAST_BAR = 12
 MOST_BAR = 40
 """Columns of drawn limits."""
@@ -275,10 +277,12 @@ def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None)
 
 
 def lines_below(results: Sequence[xr.Dataset]) -> list[str]:
-    """Return what stands below the table of one result, its answer last; of several nothing."""
-    if len(results) > 1:
-        return []
+    """Return what stands below the table of results, the answer last; of several a median."""
     view = view_of_result(results[0])
+    if len(results) > 1:
+        noun = names.word(results[0].attrs, COLLECTION)
+        medians = median_of([answers(result) for result in results], noun)
+        return [answer.sentence for answer in medians[:1] if not view.as_leaderboard]
     if view.lines is not None:
         return list(view.lines(results[0]))
     return [answer.sentence for answer in answers(results[0])[:1]]
@@ -331,9 +335,9 @@ def _shown(
     frame = combine([rows.head(most) for rows in frames])
     frame = frame if top else frame.head(MOST_ROWS)
     first = {COLLECTION: (COLLECTION,)} if len(frames) > 1 else {}
-    words = {name: names.word(attrs, name) for name in names.USUAL_WORDS}
     layout = first | brief_layout(table, frame)
-    layout = {words.get(heading, heading): parts for heading, parts in layout.items()}
+    nouns = names.nouns(attrs)
+    layout = {nouns.write(heading): parts for heading, parts in layout.items()}
     cells = readable(frame, layout)
     dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
     for name in {names.METRIC, names.GAIN, names.SAMPLING} & cells.columns.keys():
@@ -349,23 +353,39 @@ def _shown(
     below += textwrap.wrap(left_out(lost), width)
     lines = aligned(cells, width)
     if limited := [parts for parts in layout.values() if len(parts) == len(LIMITS)]:
-        lines = _with_bars(lines, frame[list(limited[0])].to_numpy(float), width)
+        labels = frame[LABEL] if LABEL in frame else frame.get(names.METRIC)
+        scales = np.zeros(len(frame), int) if labels is None else pd.factorize(labels)[0]
+        lines = _with_bars(lines, frame[list(limited[0])].to_numpy(float), scales, width)
     return [*textwrap.wrap(title, width), "", *lines, *below, ""]
 
 
-def _with_bars(lines: list[str], limits: NDArray[np.float64], width: int) -> list[str]:
-    """Return lines with estimates and limits, (row, 3), drawn on one scale if there is room."""
+def _with_bars(
+    lines: list[str], limits: NDArray[np.float64], scales: NDArray[np.int64], width: int
+) -> list[str]:
+    """Return lines with estimates and limits, (row, 3), drawn if there is room.
+
+    scales: By row which others it has a scale with: those of its metric.
+    """
     start = max(map(len, lines)) + 2
     room = min(width - start, MOST_BAR)
-    known = limits[np.isfinite(limits)]
-    if room < LEAST_BAR or not known.size or known.min() == known.max():
+    if room < LEAST_BAR:
         return lines
-    drawn = [lines[0]]
-    for line, places in zip(lines[1:], (limits - known.min()) / np.ptp(known), strict=True):
-        estimate, low, high = np.rint(places * (room - 1))
-        low, high = np.nan_to_num([low, high], nan=estimate)
-        bar = ["-" if low <= k <= high else " " for k in range(room)]
-        if np.isfinite(estimate):
-            bar[int(estimate)] = "|"
-        drawn.append(f"{line.ljust(start)}{''.join(bar)}".rstrip())
+    drawn = list(lines)
+    for scale in range(scales.max(initial=0) + 1):
+        rows = np.flatnonzero(scales == scale)
+        known = limits[rows][np.isfinite(limits[rows])]
+        if not known.size or known.min() == known.max():
+            continue
+        places = np.rint((limits[rows] - known.min()) / np.ptp(known) * (room - 1))
+        for row, (estimate, low, high) in zip(rows.tolist(), places, strict=True):
+            bar = _bar(estimate, *np.nan_to_num([low, high], nan=estimate), room=room)
+            drawn[row + 1] = f"{lines[row + 1].ljust(start)}{bar}".rstrip()
     return drawn
+
+
+def _bar(estimate: float, low: float, high: float, *, room: int) -> str:
+    """Return a line between limits with a mark at the estimate, given their columns."""
+    bar = ["-" if low <= k <= high else " " for k in range(room)]
+    if np.isfinite(estimate):
+        bar[int(estimate)] = "|"
+    return "".join(bar)

@@ -20,6 +20,7 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.declare import Variable, along
 from scorecube.errors import BadPlan, ScorecubeError, UnknownName, nearest, option
+from scorecube.methods.compare.view import LOWER
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
     Sample,
@@ -49,7 +50,6 @@ VARIABLES = along(
     Variable("smallest_shown", "estimate", "half the width of the limits", "score"),
 )
 NO_SUCH_METRIC = "no such metric"
-TOO_FEW = "too few topics differ"
 
 
 class Asked(NamedTuple):
@@ -134,6 +134,7 @@ class Compared:
     cells: tuple[Cell, ...]
     rows: Mapping[tuple[str, Cell], Row]
     notes: tuple[str, ...]
+    nouns: names.Nouns = names.USUAL_NOUNS
 
     def dataset(self, labels: Mapping[str, Mapping[tuple[str, Cell], str]]) -> xr.Dataset:
         """Return the rows as variables along collection, metric and gain, with labels of them."""
@@ -151,7 +152,9 @@ class Compared:
         for name, by_key in labels.items():
             texts = np.array([by_key[key] for key in keys], object).reshape(shape)
             result[name] = (dims, texts, {"role": "label"})
-        return result.assign_attrs(notes=list(self.notes))
+        lower = [metric for (_, (metric, _)), row in self.rows.items() if not row.higher]
+        facts = {"notes": list(self.notes), LOWER: list(dict.fromkeys(lower))}
+        return result.assign_attrs(facts, **{names.WORDS: list(self.nouns)})
 
 
 def compare(
@@ -239,12 +242,13 @@ def compared(
     metrics_of = dict.fromkeys(metric for metric, _ in known)
     gains_of = dict.fromkeys(gain for _, gain in known)
     cells = tuple(product(metrics_of, gains_of))
+    nouns = names.nouns(next(iter(cubes.values())).attrs)
     rows = {}
     for name, group in groups.items():
         for cell in cells:
             parts = {of: parts.get(cell, NO_SUCH_METRIC) for of, parts in group.items()}
-            rows[name, cell] = _row(parts, asked.at_least.get(cell[0]))
-    return Compared(tuple(groups), cells, rows, tuple(dict.fromkeys(notes)))
+            rows[name, cell] = _row(parts, asked.at_least.get(cell[0]), nouns)
+    return Compared(tuple(groups), cells, rows, tuple(dict.fromkeys(notes)), nouns)
 
 
 def _check_systems(cubes: Mapping[str, xr.Dataset], asked: Asked) -> None:
@@ -284,7 +288,7 @@ def _parts(
 def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> Part | str:
     """Return the differences of two systems of a table in a cell, or the scores of one."""
     if len(table.sizes) < 2:
-        return "a single topic has no limits"
+        return f"a single {table.nouns.topic} has no limits"
     ends = table.ranges[cell]
     width = None if ends is None else ends[1] - ends[0]
     scores = table.scores[cell, table.runs.index(asked.run)]
@@ -328,13 +332,13 @@ def _notes_of_tiny(name: str, metric: str, table: ScoreTable, asked: Asked) -> l
         if least_difference(table.scores[cell], width) < apart < TINY * width:
             where = f"{name}: " if name else ""
             return [
-                f"{where}{metric} differs by up to {apart:.2g} on a topic, below {TINY:g} of its "
-                "range, and counts as equal."
+                f"{where}{metric} differs by up to {apart:.2g} on a {table.nouns.topic}, below "
+                f"{TINY:g} of its range, and counts as equal."
             ]
     return []
 
 
-def _row(parts: Mapping[str, Part | str], bound: float | None) -> Row:
+def _row(parts: Mapping[str, Part | str], bound: float | None, nouns: names.Nouns) -> Row:
     """Return the difference in the mean over collections; unknown if any of them is.
 
     bound: What the mean of one system is compared with; None for differences of two.
@@ -346,7 +350,8 @@ def _row(parts: Mapping[str, Part | str], bound: float | None) -> Row:
         many = f"unknown in {', '.join(lacking)}"
         return Row(reason=many if len(parts) > 1 else one)
     if len({(part.ends, part.higher) for part in known}) > 1:
-        return Row(reason="the range or direction of the metric differs between collections")
+        what = "the range or direction of the metric"
+        return Row(reason=f"{what} differs between {nouns.collections}")
     wins, ties, losses = np.sum([part.counts for part in known], axis=0).tolist()
     samples = [part.sample._replace(weight=1 / len(known)) for part in known]
     numbers = _numbers_of_pair(known, samples) if bound is None else _numbers(known, samples, bound)
@@ -355,7 +360,7 @@ def _row(parts: Mapping[str, Part | str], bound: float | None) -> Row:
         wins=wins,
         ties=ties,
         losses=losses,
-        reason=TOO_FEW if np.isnan(numbers["low"]) else "",
+        reason=f"too few {nouns.topics} differ" if np.isnan(numbers["low"]) else "",
         higher=known[0].higher,
         ends=known[0].ends,
         n_units=sum(len(sample.sums) for sample in samples),

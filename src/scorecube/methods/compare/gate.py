@@ -300,7 +300,7 @@ def decide(found: Compared, margins: Mapping[str, float], *, each: bool) -> Deci
     for key, row in found.rows.items():
         margin = margins[key[1][0]]
         family = others if key in others else judged
-        rows[key] = judge(row, margin, p_holm[key], len(family))
+        rows[key] = judge(row, margin, p_holm[key], len(family), found.nouns)
         if key in others:
             reason = rows[key].reason
             if rows[key].verdict == FAIL:
@@ -317,13 +317,15 @@ def _adjusted(p: Mapping[Key, float], keys: Sequence[Key]) -> dict[Key, float]:
     return dict(zip(keys, holm(known).tolist(), strict=True))
 
 
-def judge(row: Row, margin: float, p_holm: float, n_rows: int) -> Judged:
+def judge(
+    row: Row, margin: float, p_holm: float, n_rows: int, nouns: names.Nouns = names.USUAL_NOUNS
+) -> Judged:
     """Return the verdict on a row by its limits, and in words on which side it is.
 
     p_holm: Of a loss of at most the margin, after Holm over so many rows.
     """
     if 0 < row.n_units < LEAST_UNITS:
-        return Judged(NO_VERDICT, f"fewer than {LEAST_UNITS} topics")
+        return Judged(NO_VERDICT, f"fewer than {LEAST_UNITS} {nouns.topics}")
     if row.reason:
         return Judged(NO_VERDICT, row.reason)
     least, most = row.toward_better
@@ -359,5 +361,5 @@ def _notes(
     small = [name for (name, _), row in found.rows.items() if 0 < row.n_units < LEAST_UNITS]
     if small and len(found.collections) > 1:
         named = ", ".join(dict.fromkeys(small))
-        notes.append(f"Fewer than {LEAST_UNITS} topics, and no verdict: {named}.")
+        notes.append(f"Fewer than {LEAST_UNITS} {found.nouns.topics}, and no verdict: {named}.")
     return notes

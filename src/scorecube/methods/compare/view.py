@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,9 @@ from scorecube.analyses.frames import KEYS, as_records
 from scorecube.collection.schema import labels_of
 from scorecube.declare import Table, View, number_range, shown
 
+LOWER = "lower_is_better"
+"""Attribute of a comparison: metrics whose smaller scores are better."""
+MEAN = "mean"
 NOT_JUDGED = "not judged"
 """Verdict on a collection that a gate looks at, and does not judge."""
 
@@ -25,32 +27,45 @@ def table_of(found: xr.Dataset) -> pd.DataFrame:
 
 
 def readable(found: xr.Dataset) -> pd.DataFrame:
-    """Return the table as people read it: the mean has a name, counts stand together."""
+    """Return the table as people read it: the mean first, with a name; counts stand together."""
     frame = table_of(found)
     counts = frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1)
-    named = frame.assign(**{"wins/ties/losses": counts}).replace({names.COLLECTION: {"": "mean"}})
+    named = frame.assign(**{"wins/ties/losses": counts}).replace({names.COLLECTION: {"": MEAN}})
+    lower = {metric: f"{metric} (lower is better)" for metric in found.attrs[LOWER]}
+    named[names.METRIC] = named[names.METRIC].replace(lower)
+    others = named[names.COLLECTION] != MEAN
     columns = [*KEYS, "difference", "low", "high", "wins/ties/losses", "verdict", "reason"]
-    return named[columns]
+    return named[columns].iloc[np.argsort(others, kind="stable")].reset_index(drop=True)
 
 
 def what_is_shown(found: xr.Dataset) -> str:
-    """Return in words how small a difference these topics would show."""
-    known = found["smallest_shown"].values.ravel()
-    known = known[np.isfinite(known)]
-    if not known.size:
-        return "these topics show no difference"
-    return f"these topics would show a difference of {number_range(known, '.2g')}"
+    """Return in words how small a difference these topics would show, by metric: in the mean."""
+    topics = names.nouns(found.attrs).topics
+    smallest = found["smallest_shown"].isel({names.COLLECTION: -1})
+    known = []
+    for metric in labels_of(found, names.METRIC):
+        values = smallest.sel({names.METRIC: metric}).values
+        if np.isfinite(values).any():
+            number = number_range(values[np.isfinite(values)], ".2g")
+            known.append(f"{number} in {metric}")
+    if not known:
+        return f"these {topics} show no difference"
+    return f"these {topics} would show a difference of {', '.join(known)}"
 
 
-LEVEL = "[95% limits, for other topics of the same collections]"
+def level_of(found: xr.Dataset) -> str:
+    """Return what limits are about."""
+    nouns = names.nouns(found.attrs)
+    return f"[95% limits, for other {nouns.topics} of the same {nouns.collections}]"
 
 
 def lines_of_comparison(found: xr.Dataset) -> list[str]:
-    """Return the answer of a comparison in one sentence."""
-    counts = Counter(found["verdict"].values.ravel().tolist())
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    """Return the answer of a comparison in one sentence: the verdicts on the mean."""
+    verdicts = found["verdict"].isel({names.COLLECTION: -1, names.GAIN: 0}).values.tolist()
+    by_metric = zip(labels_of(found, names.METRIC), verdicts, strict=True)
+    said = ", ".join(f"{metric} {verdict}" for metric, verdict in by_metric)
     compared = f"{found.attrs['run']} against {found.attrs['baseline']}"
-    return [f"{compared}: {verdicts}; {what_is_shown(found)} {LEVEL}"]
+    return [f"{compared}: {said}; {what_is_shown(found)} {level_of(found)}"]
 
 
 def lines_of_gate(found: xr.Dataset) -> list[str]:
@@ -58,14 +73,14 @@ def lines_of_gate(found: xr.Dataset) -> list[str]:
     frame = table_of(found)
     judged = frame[(frame["verdict"] != NOT_JUDGED) & (frame["reason"] != "")]
     reasons = [
-        f"{row[names.COLLECTION] or 'mean'}, {row[names.METRIC]}: {row['reason']}."
+        f"{row[names.COLLECTION] or MEAN}, {row[names.METRIC]}: {row['reason']}."
         for row in judged.to_dict("records")
     ]
     metrics = ", ".join(labels_of(found, names.METRIC))
     text = f"{found.attrs['verdict']}: {found.attrs['run']} {asked_for(found)}, by {metrics}"
     if below := found.attrs["below"]:
         text += f"; below the margin in {', '.join(below)}"
-    return [*reasons, f"{text}; {what_is_shown(found)} {LEVEL}"]
+    return [*reasons, f"{text}; {what_is_shown(found)} {level_of(found)}"]
 
 
 def asked_for(found: xr.Dataset) -> str:

@@ -118,7 +118,8 @@ class Correlation(Analysis):
 
     def notes(self, table: ScoreTable) -> list[str]:
         self.comparisons(table)
-        few = f"{len(table.runs)} runs are too few for rank correlations: all are missing"
+        runs = f"{len(table.runs)} {table.nouns.runs}"
+        few = f"{runs} are too few for rank correlations: all are missing"
         return [*table.notes, *([few] if len(table.runs) < MIN_RUNS else [])]
 
     def comparisons(self, table: ScoreTable) -> IntArray:
@@ -154,7 +155,10 @@ class Correlation(Analysis):
         }
         notes = list[str]()
         if (np.isnan(values["topics_low"]) & ~np.isnan(values["tau"])).any():
-            notes.append("No limits of tau where it is 1 without some topics, or topics are few.")
+            topics = table.nouns.topics
+            notes.append(
+                f"No limits of tau where it is 1 without some {topics}, or {topics} are few."
+            )
         attrs = {"trials": 0, "confidence": jackknife.CONFIDENCE, "sorted_by": table.metrics[0]}
         coords[names.SYSTEM] = np.arange(len(table.runs)) + 1
         values |= in_order(table, above)

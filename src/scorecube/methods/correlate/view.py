@@ -104,7 +104,8 @@ def figure(canvas: Canvas, result: xr.Dataset) -> None:
         swops = f", {counted(int(rises.sel(metric=metric)), 'swop')}" if k else ""
         style = canvas.curve(k) | {"marker": "." if len(systems) <= 50 else None}
         axes.plot(systems, means.sel(metric=metric), label=f"{metric}{swops}", **style)
-    axes.set(xlabel=f"runs, by {metrics[0]}", ylabel="mean score", title=canvas.title_of(result))
+    runs = names.nouns(result.attrs).runs
+    axes.set(xlabel=f"{runs}, by {metrics[0]}", ylabel="mean score", title=canvas.title_of(result))
     axes.set(xlim=(0.5, len(systems) + 0.5), ylim=(min(0.0, float(np.nanmin(means))), None))
     canvas.legend_outside(axes, "lower left", 4)
 

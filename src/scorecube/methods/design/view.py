@@ -59,6 +59,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     at_hand = result.attrs.get(names.N_TOPICS)
     if at_hand is None or result.attrs.get("method") == "ci":
         return
+    needed = f"{names.nouns(result.attrs).topics} needed"
     for row in labelled(sizes(result)):
         low = row["topics_low"]
         high = row["topics_high"]
@@ -67,14 +68,14 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             verdict = "are enough" if high <= at_hand else "may be enough"
             enough = f"the {at_hand} at hand {'are too few' if low > at_hand else verdict}"
         if row["variance"] == 0:
-            yield Answer(row["label"], np.nan, clause=designs.NO_VARIANCE, what="topics needed")
+            yield Answer(row["label"], np.nan, clause=designs.NO_VARIANCE, what=needed)
             continue
         clause = (
             f"for a difference of {row['min_diff']:g}, best against worst of "
             f"{row['systems']:g} systems (alpha {row['alpha']:g}, power {1 - row['beta']:.0%}), by "
             f"{WORDS[row['variance_of']]} of {row['variance']:.4f}; {enough}"
         )
-        yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, "topics needed")
+        yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, needed)
 
 
 def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -84,7 +85,8 @@ def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
     for k, (label, line) in enumerate(curves_of(chosen, "topics")):
         style = canvas.curve(k) | {"marker": "o" if line["width"].size == 1 else None}
         axes.plot(line["topics"], line["width"], label=label, **style)
-    axes.set(xlabel="number of topics", ylabel="worst-case confidence interval width")
+    topics = names.nouns(result.attrs).topics
+    axes.set(xlabel=f"number of {topics}", ylabel="worst-case confidence interval width")
     axes.set(title=canvas.title_of(chosen), ylim=(0, None))
     axes.legend(fontsize=8)
 
@@ -105,7 +107,8 @@ def size_curves(canvas: Canvas, result: xr.Dataset) -> None:
         axes.plot(points, designs.topics_at(line, x, points.tolist()), label=label, **style)
         axes.plot(line[x], line["topics"], "o", markersize=5, color=style["color"])
     words = {"width": "width of the limits", "min_diff": "difference to be detected"}
-    axes.set(xlabel=words[x], ylabel="number of topics")
+    topics = names.nouns(result.attrs).topics
+    axes.set(xlabel=words[x], ylabel=f"number of {topics}")
     axes.set(ylim=(0.0, None), title=canvas.title_of(chosen))
     axes.legend(fontsize=8)
 

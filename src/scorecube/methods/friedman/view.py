@@ -24,7 +24,6 @@ from scorecube.declare import (
     maybe,
     shown,
 )
-from scorecube.errors import plural
 
 SYSTEMS = Table(
     (*CELL, "run"),
@@ -42,7 +41,7 @@ TEST = Table(
     (
         *CELL,
         Column("runs", of="n_runs"),
-        *("n_blocks", "blocks", "chi_squared", "p_chi_squared", "f", "p_value", "concordance"),
+        *("n_blocks", "chi_squared", "p_chi_squared", "f", "p_value", "concordance"),
         *("critical_difference", "alpha"),
     ),
 )
@@ -72,15 +71,13 @@ def matrix(result: xr.Dataset) -> pd.DataFrame:
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield by each metric whether mean ranks differ, and which run has the best."""
     attrs = result.attrs
-    run = names.word(attrs, names.RUN)
-    blocks = plural(names.word(attrs, names.COLLECTION))
-    if attrs["blocks"] == "topics":
-        blocks = plural(names.word(attrs, names.TOPIC))
+    nouns = names.nouns(attrs)
+    blocks = nouns.topics if attrs["blocks"] == "topics" else nouns.collections
     tests = {row["label"]: row for row in labelled(frame_of(TEST, result))}
     for label, rows in with_labels(frame_of(SYSTEMS, result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
         test = tests[label]
-        clause = f"over {test['n_blocks']} {blocks}; all {plural(run)} equal: p = "
+        clause = f"over {test['n_blocks']} {blocks}; all {nouns.runs} equal: p = "
         clause += f"{test['p_value']:.2g} (Friedman, Iman and Davenport)"
         if is_known(test["critical_difference"]):
             reach = first["mean_rank"] + test["critical_difference"]
@@ -154,7 +151,7 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
     axes.set_yticks([])
     axes.grid(visible=False)
     axes.locator_params(axis="x", integer=True)
-    what = f"the first {n} of {total} runs" if n < total else "mean ranks"
+    what = f"the first {n} of {total} {names.nouns(data.attrs).runs}" if n < total else "mean ranks"
     axes.set_title(canvas.title_of(result, str(data[names.METRIC].item()), what))
 
 

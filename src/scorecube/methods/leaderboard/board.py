@@ -22,7 +22,7 @@ from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import standardise as standardised
 from scorecube.collection.teams import listed
 from scorecube.declare import View, option_field
-from scorecube.errors import BadPlan, option, plural
+from scorecube.errors import BadPlan, option
 from scorecube.methods.leaderboard.record import Leaderboard
 from scorecube.methods.leaderboard.view import RUNS_OF_SEVERAL
 from scorecube.statistics.intervals import FEW, mean_limits
@@ -132,7 +132,7 @@ def small_notes(table: ScoreTable) -> list[str]:
     fate = "means over collections have no limits" if single else "limits are wide"
     others = [part.name for part in table.strata if part not in small]
     without = option("collections", others)
-    topics = f"fewer than {FEW} {plural(table.topic)} of {sizes}"
+    topics = f"fewer than {FEW} {table.nouns.topics} of {sizes}"
     return [f"{topics}: {fate}; {without} leaves {'it' if len(small) == 1 else 'them'} out"]
 
 

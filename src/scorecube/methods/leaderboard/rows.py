@@ -14,7 +14,6 @@ from scorecube.analyses.step_down import Family
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.teams import listed
-from scorecube.errors import plural
 from scorecube.statistics.intervals import difference_limits, few_differ, mean_limits
 from scorecube.statistics.rank_sets import (
     competition_ranks,
@@ -58,11 +57,10 @@ def few_notes(table: ScoreTable) -> list[str]:
             continue
         metric = table.metrics[np.argwhere(table.cell_of == cell)[0][0]]
         runs = listed([table.runs[run] for run in few])
-        topic = table.topic
         fate = "their limits have two more, at the ends of the range, for what was not seen"
         if table.ranges[cell] is None:
             fate = f"they have no limits, as no range is known: state it, as {metric}=0,1"
-        notes.append(f"{metric}: few {plural(topic)} differ of {runs}: {fate}")
+        notes.append(f"{metric}: few {table.nouns.topics} differ of {runs}: {fate}")
     return notes
 
 

@@ -28,7 +28,8 @@ from scorecube.declare import (
     shown,
     with_limits,
 )
-from scorecube.errors import counted, plural
+from scorecube.declare.numbers import decimals_between
+from scorecube.errors import counted
 
 BETTER = "†"
 WORSE = "‡"
@@ -117,8 +118,9 @@ def board_matrix(result: xr.Dataset) -> pd.DataFrame:
     single = with_labels(frame_of(COLLECTIONS, result)).rename(columns=keys)
     over = with_labels(frame_of(RUNS, result)).drop(columns=names.METRIC)
     over = over.rename(columns={"label": names.METRIC})
-    over["mean over collections"] = [Marked(f"{mean:.4f}") for mean in over["mean"]]
-    over = over[[names.COLLECTION, names.METRIC, names.RUN, "mean over collections"]]
+    heading = f"mean over {names.nouns(result.attrs).collections}"
+    over[heading] = [Marked(f"{mean:.4f}") for mean in over["mean"]]
+    over = over[[names.COLLECTION, names.METRIC, names.RUN, heading]]
     frame = over.merge(single, on=[names.METRIC, names.RUN])
     limits = frame[["mean", "mean_low", "mean_high"]].itertuples(index=False)
     cells = [Marked(with_limits(*ends)) for ends in limits]
@@ -128,6 +130,7 @@ def board_matrix(result: xr.Dataset) -> pd.DataFrame:
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the run that leads by each metric, and how many could be the best."""
     attrs = result.attrs
+    nouns = names.nouns(attrs)
     percent = f"{100 * (1 - float(attrs['alpha'])):g}%"
     several = result.sizes.get(names.COLLECTION, 0)
     table = MARKS.with_columns(
@@ -140,19 +143,17 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         first = rows[:1].to_dict("records")[0]
         could = int((rows["rank_low"] == 1).sum())
         tied = int((rows["rank"] == 1).sum()) - 1
-        run = names.word(attrs, names.RUN)
-        best = f"{could} of {len(rows)} {plural(run)}" if could > 1 else f"no other {run}"
+        best = f"no other {nouns.run}"
+        if could > 1:
+            best = f"{could} of {len(rows)} {nouns.runs}"
         _, of_leader = limited(first["mean"], first["leader_low"], first["leader_high"])
         clause = ""
         if of_leader:
             clause = f"allowing for being picked as the best of {len(rows)}: {of_leader}; "
         clause += f"{best} could be the best [{percent}, simultaneous rank sets]; "
         clause += f"rank {number_range([first['rank_low'], first['rank_high']])}"
-        clause += (
-            f"; mean over {counted(several, names.word(attrs, names.COLLECTION))}"
-            if several
-            else ""
-        )
+        if several:
+            clause += f"; mean over {counted(several, nouns.collection)}"
         if could > 1 and first.get("own", 0) > 0:
             pairs = counted(int(first["own"]), "pair")
             clause += f"; {pairs} would be separated by their own errors alone"
@@ -166,7 +167,9 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         name = f"{first['run']}{f' and {tied} more' if tied else ''}"
         limits = first["mean_low"], first["mean_high"]
         verb = "lead with" if tied else "leads with"
-        yield Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name, verb)
+        places = int(decimals_between(rows["mean_low"], rows["mean_high"], level=True)[0])
+        answer = Answer(str(label), first["mean"], *limits, ".4f", clause, "best mean", name, verb)
+        yield replace(answer, places=places)
 
 
 def figure(canvas: Canvas, result: xr.Dataset) -> None:
@@ -196,7 +199,7 @@ def figure(canvas: Canvas, result: xr.Dataset) -> None:
     means.set_yticks(rows, labels_of(shown, names.RUN), fontsize=7)
     means.tick_params(axis="y", length=0)
     means.set_ylim(n - 0.4, -0.6)
-    first = f"the first {n} of {total} runs" if n < total else ""
+    first = f"the first {n} of {total} {names.nouns(data.attrs).runs}" if n < total else ""
     canvas.name(result.isel(metric=[0], gain=[0]), str(data[names.METRIC].item()), first)
 
 

@@ -110,9 +110,10 @@ def separated(result: xr.Dataset, joint: bool) -> Iterator[Answer]:
     if names.TEST in result.dims:  # by the test that was asked for first
         first = variable_of((), result[names.TEST].values[0])
         part = result.drop_vars(names.TEST).isel(test=0).assign_coords(test=first)
-    what = "pairs of runs separated"
+    runs = names.nouns(attrs).runs
+    what = f"pairs of {runs} separated"
     if attrs.get("baseline") is not None:
-        what = f"runs separated from {attrs['baseline']}"
+        what = f"{runs} separated from {attrs['baseline']}"
     table = POWER.with_columns(Column("own", of="own_error_pairs", optional=True))
     for row in labelled(frame_of(table, part), LARGEST):
         clause = f"{row['significant']:,} of {row['pairs']:,}"
@@ -147,7 +148,8 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     axes.locator_params(axis="x", integer=True)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     baseline = result.attrs.get("baseline")
-    compared = "pairs of runs" if baseline is None else f"runs against {baseline}"
+    runs = names.nouns(result.attrs).runs
+    compared = f"pairs of {runs}" if baseline is None else f"{runs} against {baseline}"
     axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value", title=canvas.title_of(result))
     canvas.legend_outside(axes, "right upper")
 

@@ -47,8 +47,8 @@ SENSITIVITY = Table(
     brief=(
         shown("metric", "label"),
         "sampling",
-        shown("needed difference", "required_difference", "required_low", "required_high"),
-        shown("share with it", *interval("share")),
+        shown("required difference", "required_difference", "required_low", "required_high"),
+        shown("comparisons confirmed", *interval("share")),
         shown("topics", "size"),
         "confidence",
     ),
@@ -85,20 +85,21 @@ def strictest(result: xr.Dataset) -> list[dict[Any, Any]]:
     return labelled(frame_of(SENSITIVITY, first_sampling(result)), STRICTEST)
 
 
-def samples_of(row: Mapping[str, Any]) -> str:
+def samples_of(row: Mapping[str, Any], topics: str) -> str:
     """Return the samples of a row, and of how many trials its number and limits are."""
     # Replicates of the jackknife have a tenth of the trials, whose chance error is in the limits.
-    return f"samples of {row['size']} topics, {row['trials']:,} trials"
+    return f"samples of {row['size']} {topics}, {row['trials']:,} trials"
 
 
 def shares(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the share of comparisons that reach the required difference, the largest first."""
+    topics = names.nouns(result.attrs).topics
     rows = strictest(result)
     near = [row["label"] for row in rows[1:] if row["share_behind_low"] <= 0]
     named = ", ".join(near) if len(near) < 4 else f"{len(near)} others"
     apart = f"; not separated from it: {named}" if near else ""
     for row in rows:
-        clause = f"at {row['confidence']:.0%} confidence, {samples_of(row)}{apart}"
+        clause = f"at {row['confidence']:.0%} confidence, {samples_of(row, topics)}{apart}"
         apart = ""
         numbers = (row["share"], row["share_low"], row["share_high"])
         yield Answer(row["label"], *numbers, ".0%", clause, "comparisons confirmed")
@@ -106,10 +107,11 @@ def shares(result: xr.Dataset) -> Iterator[Answer]:
 
 def differences(result: xr.Dataset) -> Iterator[Answer]:
     """Yield the required differences."""
+    topics = names.nouns(result.attrs).topics
     for row in strictest(result):
         numbers = row["required_difference"], row["required_low"], row["required_high"]
         least = "or more " if row["open_bin"] == 1 and is_known(numbers[0]) else ""
-        clause = f"{least}at {row['confidence']:.0%} confidence, {samples_of(row)}"
+        clause = f"{least}at {row['confidence']:.0%} confidence, {samples_of(row, topics)}"
         yield Answer(row["label"], *numbers, ".2f", clause, "required difference")
 
 

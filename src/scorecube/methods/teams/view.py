@@ -99,7 +99,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         over = row["change_topics_low"], row["change_topics_high"]
         if is_known(over[0]):
             _, of_topics = limited(row["change_mean"], *over, "+.1%")
-            words.insert(0, f"on other topics {of_topics}")
+            words.insert(0, f"on other {names.nouns(result.attrs).topics} {of_topics}")
         clause = ", ".join(words)
         yield Answer(row["label"], *numbers, "+.1%", clause, "change of an absent team's score")
 
@@ -107,22 +107,23 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
     """Variance by teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2)."""
     cells = result.isel({names.GAIN: 0})
+    nouns = names.nouns(result.attrs)
     chain = result.sizes[names.TOPIC_STEP] > 1
     panels: list[Any] = [["variance", "variance"], *[["fewest", "topics"]] * chain]
     legend_rows = -(-result.sizes[names.METRIC] // LEGEND_COLUMNS)
     figure = canvas.figure((canvas.size[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
     axes = figure.subplot_mosaic(panels)
-    _variances(canvas, axes["variance"], cells.isel({names.TOPIC_STEP: 0}), "all topics")
+    _variances(canvas, axes["variance"], cells.isel({names.TOPIC_STEP: 0}), f"all {nouns.topics}")
     if chain:
         fewest = cells.isel({names.TOPIC_STEP: -1})
         whole = cells.isel({names.LEAVE: 0})
-        words = f"{int(fewest[names.TOPIC_STEP])} topics"
+        words = f"{int(fewest[names.TOPIC_STEP])} {nouns.topics}"
         _variances(canvas, axes["fewest"], fewest, words)
         topics = whole[names.TOPIC_STEP].values
         for k, metric in enumerate(labels_of(cells, names.METRIC)):
             means = whole["variance_mean"].values[k]
             axes["topics"].plot(topics, means, label=metric, **canvas.curve(k, 3.0))
-        axes["topics"].set(xlim=(0, topics.max() * 1.05), ylim=(0.0, None), xlabel="topics")
+        axes["topics"].set(xlim=(0, topics.max() * 1.05), ylim=(0.0, None), xlabel=nouns.topics)
         axes["topics"].set(ylabel="within-system variance", title="no team left out, fewer topics")
     for name in {*axes} - {"topics"}:
         axes[name].set_xlabel("teams left out")

@@ -15,6 +15,7 @@
 
   // ---- The metric that the page shows, with its gain setting; and the collection whose leaderboard it shows.
   const place = document.getElementById("switch");
+  const { run = "run", topic = "topic", collectionWord = "collection" } = place.dataset;
   const labels = JSON.parse(place.dataset.labels ?? "[]");
   const bare = (label) => label.replace(/ \([^()]*\)$/, "");
   const onPick = [];
@@ -51,7 +52,7 @@
     }
     const names = [...new Set(all("[data-collection]").map((each) => each.dataset.collection))];
     if (names.length > 1) {
-      document.querySelector("[data-collection]").before(labelled("Collection ", choice(names, (name) => { collection = name; pick(picked); })));
+      document.querySelector("[data-collection]").before(labelled(`${collectionWord[0].toUpperCase()}${collectionWord.slice(1)} `, choice(names, (name) => { collection = name; pick(picked); })));
     }
   };
 
@@ -68,7 +69,7 @@
     const found = typeof left === "number" && typeof right === "number" ? left - right : compare(left, right);
     return down ? -found : found;
   };
-  const RUNS = ["run", "run a", "run b", "system", "team", "topic"];
+  const RUNS = [run, "run a", "run b", "system", "team", topic];
 
   const enhance = (table) => {
     const body = table.tBodies[0];
@@ -80,13 +81,14 @@
     const numeric = heads.map((cell, column) => rows.some((row) => numberOf(row.texts[column]) !== null) && !RUNS.includes(names[column]));
     const state = { column: -1, down: false }; // column -1: the order of the page
     const metricColumn = names.some((text) => RUNS.includes(text)) ? names.indexOf("metric") : -1;
+    let wanted = "";
     let limit = rows.length > BEGINNING + 4 ? BEGINNING : Infinity;
     const more = make("button", { type: "button", onclick: () => { limit = limit === Infinity ? BEGINNING : Infinity; show(); } });
 
     const value = (row, column) => (numeric[column] ? numberOf(row.texts[column]) : row.texts[column] === "-" ? null : row.texts[column]);
     const accepts = (row) => metricColumn < 0 || bare(row.texts[metricColumn]) === bare(picked) || !labels.some((each) => bare(each) === bare(row.texts[metricColumn]));
     const show = () => {
-      const found = rows.filter(accepts);
+      const found = rows.filter((row) => accepts(row) && row.texts.some((text) => text.toLowerCase().includes(wanted)));
       if (state.column >= 0) found.sort((a, b) => order(value(a, state.column), value(b, state.column), state.down) || a.k - b.k);
       body.replaceChildren(...found.slice(0, limit).map((row) => row.node));
       heads.forEach((cell, column) => {
@@ -111,7 +113,12 @@
     });
     // On paper all rows of what is picked stand.
     addEventListener("beforeprint", () => { const before = limit; limit = Infinity; show(); addEventListener("afterprint", () => { limit = before; show(); }, { once: true }); });
-    if (limit < Infinity) table.parentElement.after(make("div", { className: "tools" }, more));
+    if (limit < Infinity) {
+      table.parentElement.after(make("div", { className: "tools" }, more));
+      const find = make("input", { type: "search", placeholder: `Find a ${names.find((text) => RUNS.includes(text)) ?? "row"}`, oninput: () => { wanted = find.value.trim().toLowerCase(); show(); } });
+      find.setAttribute("aria-label", find.placeholder);
+      if (table.closest(".board")) table.parentElement.before(make("div", { className: "tools" }, find));
+    }
     onPick.push(show);
     show();
   };

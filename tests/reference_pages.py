@@ -113,7 +113,9 @@ def options_page() -> str:
     """Return a heading and a table for each analysis."""
     parts = ["# Options of the analyses\n"]
     for entry in all_methods.all_entries():
-        rows = option_table(all_methods.load(entry.name))
+        kind = all_methods.find(entry.name)
+        assert kind is not None
+        rows = option_table(kind)
         for k, row in enumerate(rows):
             named = [f"`{row[name]}`" for name in ("argument", "flag") if row[name]]
             values = row["values"]
@@ -122,7 +124,8 @@ def options_page() -> str:
                 "argument, flag": " ".join(named),
                 "meaning": f"{row['meaning']} *{values}*{default}",
             }
-        parts.append(f"## {entry.name}\n\n{entry.summary}\n\n{markdown_table(rows)}\n")
+        also = f" Also: {entry.also}." if entry.also else ""
+        parts.append(f"## {entry.name}\n\n{entry.summary}{also}\n\n{markdown_table(rows)}\n")
     return "\n".join(parts)
 
 

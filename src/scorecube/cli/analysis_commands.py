@@ -93,6 +93,30 @@ def run_analysis(
                 results[name] = task.stored()
     print_notes({name: result.attrs.get("notes", []) for name, result in results.items()})
     echo_results(list(results.values()), study, top)
+    if len(results) > 1:
+        run_joined(analysis, study, values, top, len(results))
+
+
+def run_joined(
+    analysis: Analysis, study: str, values: Mapping[str, Any], top: int | None, n_results: int
+) -> None:
+    """Print one result of all collections, where a method makes one; of two say which.
+
+    n_results: Number of collections.
+    """
+    from scorecube.report.views import view_of
+
+    name = view_of(analysis.name).joined_by
+    if not name:
+        return
+    if n_results == 2:
+        notify(f"one ranking of both: scorecube {name} {study}")
+        return
+    joined = index.load(name)(**analysis.options())
+    try:
+        run_analysis(joined, study, values, top)
+    except ScorecubeError as error:
+        notify(f"note: no {name} of all: {error.message()}")
 
 
 def subject(task: Task) -> str:

@@ -26,7 +26,7 @@ import typer
 from scorecube.declare.options import split_list
 from scorecube.errors import BadOutput, visible
 
-PLAIN_SECONDS = 5.0
+PLAIN_SECONDS = 10.0
 """Shortest time between two plain lines of progress."""
 _quiet = [False]
 
@@ -129,18 +129,42 @@ def terminal_width() -> int | None:
 
 
 def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
-    """Return a function of (done, total) that prints a line every few seconds."""
-    last = time.monotonic()
+    """Return a function of (done, total) that prints a line every few seconds, with rate and end.
+
+    What was done before the first call, of work that is resumed, has no part in the rate.
+    """
+    start = time.monotonic()
+    last = start
+    before: int | None = None
 
     def print_progress(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last < PLAIN_SECONDS or done >= total:
+        nonlocal last, before
+        now = time.monotonic()
+        before = done if before is None else before
+        if now - last < PLAIN_SECONDS or done >= total:
             return
-        last = time.monotonic()
+        last = now
         count = f"{done / total:.0%}" if unit is None else f"{done:,} of {total:,} {unit}"
+        rate = (done - before) / (now - start)
+        if rate > 0:
+            speed = "" if unit is None else f", {rate:{',.0f' if rate >= 10 else '.2g'}} a second"
+            count += f"{speed}, {duration((total - done) / rate)} left"
         notify(f"{label}: {count}")
 
     return print_progress
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words: ``40 s``, ``3 min``, ``2.5 h``.
+
+    Examples
+    --------
+    >>> duration(40.2), duration(170), duration(9000)
+    ('40 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager

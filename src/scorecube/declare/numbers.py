@@ -55,7 +55,7 @@ def decimals_between(
 
     low, high: Limits, NaN where unknown.
     scale: What numbers are multiplied with: 100 of percentages.
-    level: Whether rows have equal decimals, those of most rows.
+    level: Whether rows have equal decimals, the median, where theirs differ from it by one.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def decimals_between(
     places = decimals_of((ends[1] - ends[0]) / 2)
     known = places != UNKNOWN
     if level and known.any():
-        counts = np.bincount(places[known])
-        places[known] = np.flatnonzero(counts == counts.max())[-1]
+        median = np.sort(places[known])[known.sum() // 2]
+        places[known & (np.abs(places - median) < 2)] = median
     for _ in range(MOST_DECIMALS):
         written = np.rint(ends * 10.0 ** np.where(known, places, 0))
         is_lost = ((written == 0) & (ends != 0)).any(axis=0) & known

@@ -69,6 +69,8 @@ class View:
         By question: the first one's are sentences of terminals, all are on pages.
     lines
         Below its table on a terminal, the answer last; by default the answer of the first question.
+    joined_by
+        Method with the same options whose one result is about all collections together.
     card
         Place among the methods whose answers stand on the card of a question, the lowest first.
     chapter
@@ -94,6 +96,7 @@ class View:
     about: str = ""
     answers: Mapping[Question, Answers] = field(default_factory=dict)
     lines: Callable[[xr.Dataset], Sequence[str]] | None = None
+    joined_by: str = ""
     card: int = 9
     chapter: Question | None = None
     conditions: Sequence[str] = ()

@@ -70,6 +70,7 @@ class Entry(NamedTuple):
     panel: Question under which the help lists it.
     stored: Whether results are computed by plans and stored in studies; else made of a cube when
         they are asked for.
+    also: Other names that people look for.
     registered: The class of one from `register`, which need not be importable.
     """
 
@@ -78,6 +79,7 @@ class Entry(NamedTuple):
     summary: str
     panel: str = FURTHER
     stored: bool = True
+    also: str = ""
     registered: type[Method] | None = None
 
     @property
@@ -97,81 +99,97 @@ BUILT_IN = (
         "leaderboard.record:Leaderboard",
         "Leaderboard: runs, best first, with limits of means, rank sets, and groups.",
         LEAD,
+        also="confidence intervals of means, clustered standard errors, rank sets",
     ),
     Entry(
         "board",
         "leaderboard.board:Board",
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
         LEAD,
+        also="macro average, Borda count",
     ),
     Entry(
         "friedman",
         "friedman.record:Friedman",
         "Friedman test of mean ranks over collections or topics, critical differences (Nemenyi).",
         LEAD,
+        also="Friedman, Iman-Davenport, Nemenyi, Holm, critical-difference diagram",
     ),
     Entry(
         "maxt",
         "pairs.maxt:MaxT",
         "Step-down max-T test of all pairs together, also of runs that vary differently.",
         LEAD,
+        also="Westfall-Young, family-wise error rate",
     ),
     Entry(
-        "paired", "pairs.paired:Paired", "Paired t, Wilcoxon and sign tests of all pairs of runs."
+        "paired",
+        "pairs.paired:Paired",
+        "Paired t, Wilcoxon and sign tests of all pairs of runs.",
+        also="McNemar, Student's t, Wilcoxon, sign test, Cohen's d",
     ),
     Entry(
         "bootstrap",
         "pairs.bootstrap:Bootstrap",
         "Bootstrap test of all pairs of runs, with the estimated required difference.",
         LEAD,
+        also="achieved significance level, discriminative power",
     ),
     Entry(
         "randomisation",
         "pairs.randomisation:Randomisation",
         "Paired randomisation (sign-flip) test of all pairs of runs.",
         LEAD,
+        also="permutation test, sign flip",
     ),
     Entry(
         "tukey",
         "pairs.tukey:Tukey",
         "Randomised Tukey HSD test, which controls the family-wise error rate.",
         LEAD,
+        also="Tukey's honestly significant difference",
     ),
     Entry(
         "swap",
         "swap.record:Swap",
         "Swap method: how large a difference does another set of topics confirm?",
         SEPARATE,
+        also="discriminative power, Voorhees and Buckley",
     ),
     Entry(
         "stability",
         "stability:Stability",
         "Stability method: how often does a topic sample contradict most samples?",
         SEPARATE,
+        also="Buckley and Voorhees",
     ),
     Entry(
         "correlate",
         "correlate.record:Correlation",
         "Rank correlation between metrics, and between gain settings, with intervals.",
         SEPARATE,
+        also="Kendall's tau, tau AP, swops",
     ),
     Entry(
         "reliability",
         "reliability:Reliability",
         "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
         TOPICS,
+        also="generalizability theory, D study, Cronbach's alpha",
     ),
     Entry(
         "judges",
         "judges.record:Judges",
         "Judges, human or machine, against the judgements that count as truth.",
         JUDGED,
+        also="LLM judge, kappa, Krippendorff's alpha, prediction-powered",
     ),
     Entry(
         "teams",
         "teams.record:Teams",
         "Leave teams and topics out: what would a team lose that did not take part?",
         JUDGED,
+        also="leave one team out, pool bias",
     ),
     Entry(
         "compare",
@@ -179,6 +197,7 @@ BUILT_IN = (
         "Compare two systems: differences with limits, wins, ties and losses.",
         LEAD,
         stored=False,
+        also="A/B test, win rate",
     ),
     Entry(
         "gate",
@@ -186,6 +205,7 @@ BUILT_IN = (
         "Judge a system against a baseline; exit with status 3 if it fails, 4 without a verdict.",
         LEAD,
         stored=False,
+        also="regression test, non-inferiority",
     ),
     Entry(
         "design",
@@ -193,6 +213,7 @@ BUILT_IN = (
         "Topic set size design: how many topics does a test collection need?",
         TOPICS,
         stored=False,
+        also="power analysis, sample size",
     ),
     Entry(
         "wcw",
@@ -200,6 +221,7 @@ BUILT_IN = (
         "Worst-case width of confidence intervals by number of topics, to compare measures.",
         TOPICS,
         stored=False,
+        also="worst-case width",
     ),
     Entry(
         "variances",
@@ -207,6 +229,7 @@ BUILT_IN = (
         "Variances of scores within systems, and left after systems and topics, with limits.",
         TOPICS,
         stored=False,
+        also="analysis of variance",
     ),
 )
 """In the order of lists and reports."""

@@ -60,16 +60,17 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
 def column_decimals(
     frame: pd.DataFrame, low: str, high: str, *, scale: float = 1.0
 ) -> np.ndarray[Any, Any]:
-    """Return the decimals of each row of an interval: equal ones for the rows of one metric."""
-    ends = [pd.to_numeric(frame[end], errors="coerce") for end in (low, high)]
-    metrics = [name for name in OF_METRICS if name in frame]
+    """Return the decimals of each row of an interval, levelled for the rows of one metric."""
+    lows = pd.to_numeric(frame[low], errors="coerce").to_numpy()
+    highs = pd.to_numeric(frame[high], errors="coerce").to_numpy()
     places = np.full(len(frame), UNKNOWN)
-    rows = pd.Series(np.arange(len(frame)))
-    groups = rows.groupby([frame[name].to_numpy() for name in metrics], sort=False)
-    for _, group in groups if metrics else [("", rows)]:
-        at = group.to_numpy()
-        lows, highs = (end.to_numpy()[at] for end in ends)
-        places[at] = decimals_between(lows, highs, scale=scale, level=True)
+    metrics = [frame[name].astype(str) for name in OF_METRICS if name in frame]
+    if not metrics:
+        return decimals_between(lows, highs, scale=scale)
+    scale_of = metrics[0].str.cat(metrics[1:])
+    for group in pd.unique(scale_of):
+        at = (scale_of == group).to_numpy()
+        places[at] = decimals_between(lows[at], highs[at], scale=scale, level=True)
     return places
 
 

@@ -238,14 +238,17 @@ def list_analyses() -> pd.DataFrame:
     Returns
     -------
     analyses
-        One row per analysis: `name`, as on the command line, and `about`, the question it answers.
+        One row per analysis: `name`, as on the command line, `about`, the question it answers, and
+        `also`, other names that people look for.
 
     Examples
     --------
     >>> "swap" in list_analyses()["name"].tolist()
     True
     """
-    return pd.DataFrame([{"name": of.name, "about": of.summary} for of in index.all_entries()])
+    return pd.DataFrame(
+        [{"name": of.name, "about": of.summary, "also": of.also} for of in index.all_entries()]
+    )
 
 
 __all__ = [

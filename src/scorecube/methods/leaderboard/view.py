@@ -221,12 +221,14 @@ RUNS_OF_ONE = View(
     conditions=("alpha",),
     figure=figure,
     by_metric=True,
+    joined_by="board",
     card=2,
     as_leaderboard=True,
 )
 RUNS_OF_SEVERAL = replace(
     RUNS_OF_ONE,
     name="board",
+    joined_by="",
     card=1,
     heading="Board",
     tables={

@@ -15,9 +15,9 @@ import pytest
 import scorecube as sc
 from scorecube.methods import index
 from scorecube.report.drawing import drawn_bytes, figure
-from scorecube.report.formats import lines_below, summaries
 from scorecube.report.papers import latex, markdown
-from scorecube.report.results import conditions, notes_of
+from scorecube.report.result_parts import conditions, notes_of
+from scorecube.report.text_tables import lines_below, summaries
 from scorecube.report.views import view_of
 from scorecube.storage import Study
 from scorecube.workflow.api import plan_in_study

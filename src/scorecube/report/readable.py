@@ -67,7 +67,9 @@ def column_decimals(
     metrics = [frame[name].astype(str) for name in OF_METRICS if name in frame]
     if not metrics:
         return decimals_between(lows, highs, scale=scale)
-    scale_of = metrics[0].str.cat(metrics[1:])
+    scale_of = metrics[0]
+    for labels in metrics[1:]:
+        scale_of = scale_of + " " + labels
     for group in pd.unique(scale_of):
         at = (scale_of == group).to_numpy()
         places[at] = decimals_between(lows[at], highs[at], scale=scale, level=True)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from scorecube.names import plural
+
 START = "\x02"
 END = "\x03"
 """Control characters around an argument in a message, perhaps with its value."""
@@ -256,13 +258,6 @@ def natural_key(label: str) -> list[str | int]:
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun: ``1 field``, ``2 fields``."""
     return f"{number:,} {noun if number == 1 else plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """Return the plural of a regular noun: ``topics``, ``categories``, ``classes``."""
-    if noun.endswith("y") and noun[-2:-1] not in {*"aeiou"}:
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def nearest(name: str, known: list[str], count: int = 5) -> str:

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from scorecube.errors import plural
-
 # Dimensions (singular, as everywhere in the project).
 METRIC: Final = "metric"  # evaluation measure, by its canonical name, e.g. ``nDCG@10``
 GAIN: Final = "gain"  # gain setting: ``3:2:1``, highest level first, or ``auto`` (gain = level)
@@ -108,6 +106,13 @@ class Purpose(IntEnum):
     LABELLED_TOPICS = 53
     BAGS = 54
     LEFT_OUT = 55
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a regular noun: ``topics``, ``categories``, ``classes``."""
+    if noun.endswith("y") and noun[-2:-1] not in {*"aeiou"}:
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 class Nouns(NamedTuple):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import scorecube as sc
-from scorecube.methods.compare.comparison import Asked, Compared, compared
+from scorecube.methods.compare.comparison import compared
 from scorecube.methods.compare.gate import FAIL, PASS, decide
+from scorecube.methods.compare.rows import Asked, Compared
 from scorecube.workflow.api import analyse
 from tests.validation import truths
 from tests.validation.cases import MODEL, POPULATION, Case

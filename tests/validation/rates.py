@@ -12,8 +12,9 @@ import numpy as np
 import scorecube as sc
 from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.preparation import make_table
-from scorecube.methods.compare.comparison import Asked, compared
+from scorecube.methods.compare.comparison import compared
 from scorecube.methods.compare.gate import FAIL, PASS, judge
+from scorecube.methods.compare.rows import Asked
 from scorecube.statistics.intervals import mean_limits
 from scorecube.workflow.api import analyse
 from tests.validation.truths import AT_ONCE, Floats, Sample, Truth, cube_of, cubes, samples

@@ -15,15 +15,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
 from scorecube.declare import limited
 from scorecube.errors import BadPlan, UnknownName, nearest, option
-from scorecube.methods.compare.comparison import (
-    Asked,
-    Cell,
-    Compared,
-    Missing,
-    Row,
-    compare,
-    compared,
-)
+from scorecube.methods.compare.comparison import Missing, compare, compared
+from scorecube.methods.compare.rows import Asked, Cell, Compared, Row
 from scorecube.methods.compare.view import NOT_JUDGED, what_is_shown
 from scorecube.statistics.paired_tests import holm
 

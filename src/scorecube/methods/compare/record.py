@@ -13,8 +13,9 @@ from scorecube.collection.arguments import CubeLike
 from scorecube.declare import Variable, View, option_field
 from scorecube.declare.options import REQUIRED
 from scorecube.errors import BadPlan, option
-from scorecube.methods.compare.comparison import VARIABLES, compare
+from scorecube.methods.compare.comparison import compare
 from scorecube.methods.compare.gate import gate
+from scorecube.methods.compare.rows import VARIABLES
 from scorecube.methods.compare.view import COMPARISON, GATE, document
 
 MISSING = "Topics with missing scores of either: no verdict, or drop them."

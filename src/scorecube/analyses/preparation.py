@@ -30,7 +30,7 @@ from scorecube.collection.selection import (
     which_lack_most,
 )
 from scorecube.collection.teams import listed
-from scorecube.errors import BadPlan, counted, plural
+from scorecube.errors import BadPlan, counted
 from scorecube.statistics.grid import check_differences, check_range
 
 
@@ -100,7 +100,7 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
     nouns = names.nouns(cube.attrs)
     run = "system" if nouns.run == names.RUN else nouns.run
     notes.append(
-        f"Scores are means over {of} {plural(nouns.repetition)} of a {run} on each {nouns.topic}; "
+        f"Scores are means over {of} {names.plural(nouns.repetition)} of a {run} on each {nouns.topic}; "
         f"limits are over {nouns.topics}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection.schema import labels_of
-from scorecube.errors import counted, plural
+from scorecube.errors import counted
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import MOST_TOPICS
 
@@ -77,7 +77,7 @@ def units_of(
         if in_bags and bags != "none" and n_units > MOST_TOPICS:
             notes.append(
                 f"{where}{counted(n_units, topic)} in {bags:,} random bags, which are drawn as "
-                f"units, and counted as wins, ties and losses; means are of all {plural(topic)}."
+                f"units, and counted as wins, ties and losses; means are of all {names.plural(topic)}."
             )
             key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
             unit = (_random_places(key, n_units) * bags // n_units)[unit]

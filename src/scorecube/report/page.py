@@ -25,7 +25,7 @@ from scorecube import names
 from scorecube.analyses.frames import COLLECTION, combine, frame_of
 from scorecube.collection.schema import labels_of
 from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, Question, View
-from scorecube.errors import BadStudy, UnknownName, counted, plural, visible
+from scorecube.errors import BadStudy, UnknownName, counted, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
 from scorecube.report.contents import overview, warnings_of
@@ -246,7 +246,7 @@ def render(
         # Names may hold characters that turn the direction of the text behind them.
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
-    environment.filters |= {of.__name__: of for of in (counted, plural, brief, parts.dashed)}
+    environment.filters |= {of.__name__: of for of in (counted, names.plural, brief, parts.dashed)}
     nouns = names.nouns(collections[0])
     environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN, "nouns": nouns}
     environment.filters["noun"] = nouns.write

@@ -63,6 +63,7 @@ def units_of(
     strata = list[Stratum]()
     start = 0
     topic = names.word(cube.attrs, names.TOPIC)
+    topics_of_all = names.plural(topic)
     bags = cube.attrs.get("bags", names.N_BAGS)
     weight_of = {str(name): (weights or {}).get(name, 1.0) for name in np.unique(collections)}
     for name, weight in weight_of.items():
@@ -77,7 +78,7 @@ def units_of(
         if in_bags and bags != "none" and n_units > MOST_TOPICS:
             notes.append(
                 f"{where}{counted(n_units, topic)} in {bags:,} random bags, which are drawn as "
-                f"units, and counted as wins, ties and losses; means are of all {names.plural(topic)}."
+                f"units, and counted as wins, ties and losses; means are of all {topics_of_all}."
             )
             key = np.array([1, int(names.Purpose.BAGS)], np.uint64)
             unit = (_random_places(key, n_units) * bags // n_units)[unit]

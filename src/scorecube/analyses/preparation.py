@@ -101,7 +101,8 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
     run = "system" if nouns.run == names.RUN else nouns.run
     repetitions = f"{of} {names.plural(nouns.repetition)} of a {run}"
     notes.append(
-        f"Scores are means over {repetitions} on each {nouns.topic}; limits are over {nouns.topics}."
+        f"Scores are means over {repetitions} on each {nouns.topic}; "
+        f"limits are over {nouns.topics}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     return xr.Dataset({names.SCORE: joined}, others, cube.attrs)

@@ -265,7 +265,7 @@ def test_systems_and_metrics_that_a_collection_lacks_are_named_and_left_out() ->
     assert board[names.RUN].values.tolist() == RUNS[:4]
     prepared = make_plan(board, sc.Board(), trials=10, seed=1)
     assert "left out, as news lacks them (run): e, f, g" in prepared.warnings
-    with pytest.raises(BadPlan, match="0 runs in all of 2 collections, 2 are needed"):
+    with pytest.raises(BadPlan, match="0 runs in all of 2"):
         join_collections({"web": web, "news": cube_of(scores_of("news")[:2], runs=["x", "y"])})
     with pytest.raises(BadPlan, match="no metric in common"):
         join_collections({"web": web, "news": cube_of(scores_of("news"), metric="other")})

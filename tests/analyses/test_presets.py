@@ -95,7 +95,7 @@ def test_the_best_runs_are_taken_and_steps_of_topics_fit() -> None:
     assert {*result["run_a"].values, *result["run_b"].values} == {*best.index}
     assert "30 best of 33 runs by AP" in result.attrs["adapted"][0]
     without = sc.analyse(cube.sel(metric=["Q"]), preset="sakai-2005 swap", trials=20)
-    assert "by Q, the paper has them by AP" in without.attrs["adapted"][0]
+    assert "by Q" in without.attrs["adapted"][0]
     teams = sc.analyse(sc.with_rankings(cube, rankings), preset="sakai-shang-2016 teams", trials=2)
     assert teams["topic_step"].values.tolist() == [20, 10]
     assert "all 20: 10;" in teams.attrs["adapted"][1]

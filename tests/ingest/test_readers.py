@@ -242,7 +242,7 @@ def test_a_format_from_outside_without_a_column_is_refused(tmp_path: Path) -> No
     frame = pd.DataFrame({"run": ["a"], "item": ["1"], "score": [0.5]})
     reader("mine", "of a test", lambda _: False)(lambda _: frame)
     (tmp_path / "x").write_text("1")
-    with pytest.raises(BadInput, match="x: the layout mine returns no column 'topic'"):
+    with pytest.raises(BadInput, match=r"mine .* 'topic'"):
         import_scores(tmp_path / "x", layout="mine")
 
 

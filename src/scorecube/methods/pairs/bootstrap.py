@@ -29,7 +29,7 @@ from scorecube.declare import BEST_RUNS, OF_2007, Preset, View, option_field
 from scorecube.errors import BadPlan
 from scorecube.kernels.random.draws import Sampling, bootstrap_samples, topic_counts, topic_samples
 from scorecube.kernels.tails import ROUNDING, differences_at, largest, studentised, widest
-from scorecube.methods.pairs.tests import TILE, SingleTest, replicate_rank
+from scorecube.methods.pairs.tests import TILE, Counts, Resamples, SingleTest, replicate_rank
 from scorecube.methods.pairs.view import ONE_BY_ONE, PAIRS, POWER, power_as_printed, view_of_test
 
 WITH_REPLACEMENT = int(Sampling.REPLACEMENT)
@@ -100,8 +100,10 @@ class Bootstrap(SingleTest):
     def draws(self, table: ScoreTable) -> FloatArray:
         return drawn_counts(table, 0, table.trials)[0]
 
-    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
-        drawn, sums, room = drawn_in
+    def tail(
+        self, units: FloatArray, resamples: Resamples, pairs: RunPairs, needed: FloatArray
+    ) -> Counts:
+        drawn, sums, room = resamples
         z = units[pairs[0]] - units[pairs[1]]
         n = float(len(drawn))
         totals = z.sum(axis=1)

@@ -6,7 +6,7 @@ References: Fisher 1935; Smucker, Allan and Carterette 2007.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import FloatArray
 from scorecube.declare import View
 from scorecube.kernels.random.draws import sign_columns
-from scorecube.methods.pairs.tests import SingleTest
+from scorecube.methods.pairs.tests import Counts, Resamples, SingleTest
 from scorecube.methods.pairs.view import ONE_BY_ONE, view_of_test
 
 VIEW = view_of_test(
@@ -53,15 +53,20 @@ class Randomisation(SingleTest):
         key = table.key(names.Purpose.TOPIC_SIGNS)
         return sign_columns(key, table.sizes.size, 0, table.trials).astype(float)
 
-    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
-        (drawn, sums, room), (first, second) = drawn_in, pairs
-        apart, other = room[:2, : len(first)]
+    def tail(
+        self, units: FloatArray, resamples: Resamples, pairs: RunPairs, needed: FloatArray
+    ) -> Counts:
+        first, second = pairs
+        n_units = len(resamples.drawn)
+        of_first, of_second = resamples.room[:2, : len(first)]
+        np.take(resamples.sums, first, axis=0, out=of_first, mode="clip")
+        np.take(resamples.sums, second, axis=0, out=of_second, mode="clip")
+        apart = np.subtract(of_first, of_second, out=of_first)
+        distance = np.abs(apart, out=apart)
+        observed = np.abs((units[first] - units[second]).sum(axis=1))
         # A difference of sums of at most n units is a tie.
-        edges = np.abs((units[first] - units[second]).sum(axis=1)) - len(drawn)
-        for runs, of_runs in ((first, apart), (second, other)):
-            np.take(sums, runs, axis=0, out=of_runs, mode="clip")
-        np.abs(np.subtract(apart, other, out=apart), out=apart)
-        return np.count_nonzero(apart >= edges[:, np.newaxis], axis=1)
+        reached = distance >= (observed - n_units)[:, np.newaxis]
+        return np.asarray(np.count_nonzero(reached, axis=1))
 
     def drawn(self, table: ScoreTable) -> xr.Dataset:
         signs = self.draws(table).T.astype(np.int8)

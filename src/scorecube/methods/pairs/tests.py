@@ -6,10 +6,11 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.analyses.differences import (
@@ -191,6 +192,23 @@ class ResampledTest(PairTest):
         return totals["reached"]
 
 
+Counts = NDArray[np.signedinteger[Any]]
+"""In how many trials pairs reach something."""
+
+
+class Resamples(NamedTuple):
+    """All resamples of one cell.
+
+    drawn: float64 (unit, trial): how often each unit is drawn, or its sign.
+    sums: float64 (run, trial): sums of the scores of what is drawn.
+    room: float64 (3, pair, trial): arrays to compute a tile of pairs in.
+    """
+
+    drawn: FloatArray
+    sums: FloatArray
+    room: FloatArray
+
+
 @dataclass(frozen=True, kw_only=True)
 class SingleTest(ResampledTest):
     """Base of tests of each pair by itself: a unit of a block is a pair with all its trials."""
@@ -207,13 +225,13 @@ class SingleTest(ResampledTest):
             sums = table.once(f"sums {cell}", partial(np.matmul, units, drawn))
             # Workers of dask give freed memory back at once: a new array for each tile takes
             # longer than what is computed in it.
-            drawn_in = drawn, sums, np.empty((3, TILE, drawn.shape[1]))
+            resamples = Resamples(drawn, sums, np.empty((3, TILE, drawn.shape[1])))
             # Pairs that vary most first: their trials decide what is needed.
             order = np.argsort(-np.var(units[first] - units[second], axis=1), kind="stable")
             for low in range(0, len(order), TILE):
                 place = order[low : low + TILE]
                 pairs = first[place], second[place]
-                reached[cell, place] = self.tail(units, drawn_in, pairs, needed[cell])
+                reached[cell, place] = self.tail(units, resamples, pairs, needed[cell])
         return {"reached": Concat(reached), "needed": Max(needed.astype(np.int64))}
 
     @abstractmethod
@@ -221,7 +239,9 @@ class SingleTest(ResampledTest):
         """Return how often units are drawn in each trial, or their signs, (unit, trial)."""
 
     @abstractmethod
-    def tail(self, units: FloatArray, drawn_in: Any, pairs: RunPairs, needed: FloatArray) -> Any:
+    def tail(
+        self, units: FloatArray, resamples: Resamples, pairs: RunPairs, needed: FloatArray
+    ) -> Counts:
         """Return in how many trials each pair reaches its statistic; raise `needed`, (alpha,)."""
 
 

@@ -21,7 +21,7 @@ from scorecube.report.contents import overview, overview_text, warnings_of
 from scorecube.report.page import write_page
 from scorecube.report.study_tables import collect_table
 from scorecube.storage import find_rest, find_unclaimed, open_study, verify_study
-from scorecube.storage.archives import Stored, archives_in, decode_record, encode_record, seal
+from scorecube.storage.archives import StoredResult, archives_in, decode_record, encode_record, seal
 from scorecube.storage.codec import encode
 from scorecube.storage.heads import version_of
 from scorecube.storage.upkeep import clean, merge
@@ -196,7 +196,7 @@ def test_each_field_of_a_head_may_be_anything(place: Path) -> None:
         shown(path, place / "outcome.html")
 
 
-def forge(stored: Stored, folder: Path, key: str, record: dict[str, Any]) -> None:
+def forge(stored: StoredResult, folder: Path, key: str, record: dict[str, Any]) -> None:
     """Replace the metadata in an archive, and seal it."""
     path = folder / stored.path
     with zipfile.ZipFile(path) as archive:

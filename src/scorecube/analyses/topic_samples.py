@@ -64,10 +64,12 @@ class TwoSamples(Analysis):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Equal options must have equal digests: a single value stands alone.
-        for name, distinct in (("sampling", dict.fromkeys), ("size", lambda of: sorted({*of}))):
-            if isinstance(value := getattr(self, name), tuple):
-                several = tuple(distinct(value))
-                object.__setattr__(self, name, several[0] if len(several) == 1 else several)
+        if isinstance(self.sampling, tuple):
+            samplings = tuple(dict.fromkeys(self.sampling))
+            object.__setattr__(self, "sampling", samplings[0] if len(samplings) == 1 else samplings)
+        if isinstance(self.size, tuple):
+            sizes = tuple(sorted({*self.size}))
+            object.__setattr__(self, "size", sizes[0] if len(sizes) == 1 else sizes)
 
     @property
     def samplings(self) -> tuple[str, ...]:

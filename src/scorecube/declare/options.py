@@ -100,7 +100,10 @@ class Option:
         limits = " and ".join(f"{word} {limit:,.16g}" for word, _, limit in self._limits())
         scalar = f"{KINDS.get(self.kind, 'a path')} {limits}".strip() if self.kind else ""
         words = list(filter(None, (*self.texts, self.none, scalar)))
-        return "one of " * (len(words) > 1) + ", ".join(words) + ", or several" * self.listed
+        text = ", ".join(words)
+        if len(words) > 1:
+            text = f"one of {text}"
+        return f"{text}, or several" if self.listed else text
 
     def checked(self, value: object) -> Any:
         """Return a value in its normal form, or BadPlan; a text or number may stand for a list."""

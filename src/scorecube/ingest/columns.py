@@ -15,7 +15,7 @@ from scorecube.errors import BadInput, BadPlan, option
 from scorecube.ingest import cells, headings
 from scorecube.ingest.cells import is_score
 from scorecube.ingest.data_frames import problem_at
-from scorecube.ingest.delimited import ROW, Table
+from scorecube.ingest.delimited import ROW, CellTable
 from scorecube.ingest.headings import (
     COUNTERS,
     IDENTIFIER,
@@ -137,7 +137,7 @@ class Columns:
 
     def __init__(
         self,
-        tables: Sequence[Table],
+        tables: Sequence[CellTable],
         chosen: Mapping[str, str],
         layout: str = "",
         metric: str | None = None,

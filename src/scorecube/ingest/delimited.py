@@ -31,7 +31,7 @@ LONG_TEXT = 1_000_000
 COMMENT = "#"
 
 
-class Table(NamedTuple):
+class CellTable(NamedTuple):
     """A table: a column each heading; its index is the line, or the row from 1 on."""
 
     frame: pd.DataFrame
@@ -39,7 +39,7 @@ class Table(NamedTuple):
     path: PathLike | None = None
 
 
-def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> Table:
+def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True) -> CellTable:
     """Return the table of a text, with notes on what stands before its header.
 
     has_header: Without one, columns are numbered, and cells may stand between blanks.
@@ -51,7 +51,7 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         _refuse_ragged(lines, rows, len(rows[0]), path)
         header = list(map(str, range(1, len(rows[0]) + 1)))
         cells = pd.DataFrame(rows, pd.Index(lines, name=LINE), header, dtype=object)
-        return Table(cells, (), path)
+        return CellTable(cells, (), path)
     notes = [f"{counted(n_comments, 'line')} of comments (#) passed over"] if n_comments else []
     frame = _alike(plain, delimiter)
     if frame is None:
@@ -67,7 +67,7 @@ def read_delimited(text: str, path: PathLike | None, *, has_header: bool = True)
         frame = _without_empty_columns(frame)
         refuse_repeated([*frame.columns], path, lines[0])
     frame.columns = pd.Index(_headings(list(map(str, frame.columns))), dtype=object)
-    return Table(frame, tuple(notes), path)
+    return CellTable(frame, tuple(notes), path)
 
 
 def _headings(cells: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from scorecube.ingest.input_files import PathLike, is_json, read_text
 from scorecube.ingest.kinds import readable_kind
 
 if TYPE_CHECKING:
-    from scorecube.ingest.delimited import Table
+    from scorecube.ingest.delimited import CellTable
 
 
 AUTO = "auto"
@@ -107,15 +107,15 @@ class File:
         return self.records[0][1] if self.records else {}
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> CellTable:
         """The file as a table; see `delimited` and `json_rows`."""
         from scorecube.ingest import data_frames as tables
         from scorecube.ingest import delimited, json_rows
-        from scorecube.ingest.delimited import Table
+        from scorecube.ingest.delimited import CellTable
         from scorecube.ingest.kinds import PARQUET
 
         if self.kind == PARQUET:
-            return Table(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
+            return CellTable(tables.table_of_frame(tables.read_parquet(self.path)), path=self.path)
         if self.is_json:
             wanted = list(self.asked.chosen.values())
             is_whole = len(self.records) == 1 and self.text.lstrip()[0] == "{"

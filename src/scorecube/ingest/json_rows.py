@@ -19,7 +19,7 @@ from scorecube.errors import BadInput, kind_of, option
 
 if TYPE_CHECKING:
     from scorecube.files import PathLike
-    from scorecube.ingest.delimited import Table
+    from scorecube.ingest.delimited import CellTable
 
 KEY = "key"
 """Column of the ids of objects that are rows by id."""
@@ -156,7 +156,7 @@ def table_of_records(
     *,
     is_whole: bool = False,
     has_lines: bool = True,
-) -> Table:
+) -> CellTable:
     """Return a table of objects: a column each field, nested ones by names with dots.
 
     Labels outside of the rows are those of each row; numbers there are left out, and named.
@@ -169,7 +169,7 @@ def table_of_records(
 
     from scorecube.collection.teams import listed
     from scorecube.ingest.data_frames import table_of_frame
-    from scorecube.ingest.delimited import Table
+    from scorecube.ingest.delimited import CellTable
 
     outside: dict[str, Any] = {}
     prefix = ""
@@ -202,7 +202,7 @@ def table_of_records(
                 frame[name] = cells
     notes = [f"not read: {listed(unread)}, outside of the rows"] if unread else []
     lines = [line for line, _ in records] if has_lines else []
-    return Table(table_of_frame(frame, lines), tuple(notes), path)
+    return CellTable(table_of_frame(frame, lines), tuple(notes), path)
 
 
 def _is_label(name: str, value: object) -> bool:

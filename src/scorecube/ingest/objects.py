@@ -18,7 +18,7 @@ from scorecube.collection.teams import with_topic_groups
 from scorecube.errors import BadInput, kind_of, option
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
 from scorecube.ingest.data_frames import table_of_frame
-from scorecube.ingest.delimited import KEYS, Table
+from scorecube.ingest.delimited import KEYS, CellTable
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word
 from scorecube.ingest.input_files import PathLike, name_in
@@ -28,8 +28,8 @@ from scorecube.ingest.scores import (
     LOGGER,
     SCORE,
     Notify,
-    Part,
-    cubes_of,
+    ScorePart,
+    build_cubes,
     only_cube,
     only_measures,
 )
@@ -44,7 +44,7 @@ FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 def read_objects(
     scores: Any, metric: str | None = None, chosen: Mapping[str, str] | None = None
-) -> Part:
+) -> ScorePart:
     """Read scores in a form of `cube_from_scores`.
 
     metric: Of a frame with rows for scores, the only metric to read.
@@ -56,9 +56,11 @@ def read_objects(
             array = scores[SCORE] if SCORE in scores else scores.to_dataarray(names.METRIC)
         scores = array.reset_coords(drop=True).to_dataframe(SCORE).reset_index()
         if {names.RUN, names.TOPIC} <= {*array.dims} <= {*DIMS}:
-            return Part(scores if names.METRIC in scores else scores.assign(metric=SCORE), None)
+            return ScorePart(
+                scores if names.METRIC in scores else scores.assign(metric=SCORE), None
+            )
     if isinstance(scores, pd.DataFrame):
-        (part,) = read_tables([Table(table_of_frame(scores))], metric=metric, chosen=chosen)
+        (part,) = read_tables([CellTable(table_of_frame(scores))], metric=metric, chosen=chosen)
         return part
     if chosen:
         raise no_table(chosen, kind_of(scores))
@@ -88,11 +90,11 @@ def _label(label: object) -> str:
     return measures.from_ir_measures(str(label)) if is_other else str(label)
 
 
-def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
+def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> ScorePart:
     """Return the scores of frames: of a metric each, or of a run with measures on a side."""
     if all(map(_has_topics_and_metrics, frames.values())):
         named = [frame.assign(run=str(run)) for run, frame in frames.items()]
-        table = Table(table_of_frame(pd.concat(named, ignore_index=True)))
+        table = CellTable(table_of_frame(pd.concat(named, ignore_index=True)))
         (part,) = read_tables([table], metric=metric)
         return part
     upright = {_label(name): _upright(frame) for name, frame in frames.items()}
@@ -109,7 +111,7 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> Part:
         if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):
             found = _by_role(rows, level)
             return only_measures(found, metric, measures.from_pyterrier, None, measures.NO_MEASURES)
-    return Part(_by_role(rows, LEVELS[0]), None)
+    return ScorePart(_by_role(rows, LEVELS[0]), None)
 
 
 def _has_topics_and_metrics(frame: pd.DataFrame) -> bool:
@@ -133,7 +135,7 @@ def _upright(frame: pd.DataFrame) -> pd.DataFrame:
 
 def scores_of_nested(
     scores: Mapping[Any, Any], metric: str | None = None, path: PathLike | None = None
-) -> Part:
+) -> ScorePart:
     """Return scores of nested dictionaries: metrics on any of three levels, runs above topics."""
     columns: dict[str, list[Any]] = {name: [] for name in (*LEVELS, SCORE)}
     for first, middle in scores.items():
@@ -164,7 +166,7 @@ def scores_of_nested(
     return only_measures(found, metric, measures.from_trec_eval, path, counts)
 
 
-def scores_of_file(file: File) -> Part:
+def scores_of_file(file: File) -> ScorePart:
     """Return the scores of a run, which a file of dictionaries is named after, or of runs by name.
 
     Raises BadInput: Dictionaries of measures that may be means of systems, unless the run is
@@ -191,7 +193,7 @@ def scores_of_file(file: File) -> Part:
     return scores_of_nested(runs, file.asked.metric, file.path)
 
 
-def _of_records(runs: Mapping[Any, Iterable[Any]]) -> Part:
+def _of_records(runs: Mapping[Any, Iterable[Any]]) -> ScorePart:
     """Return the scores of records of query_id, measure and value by run."""
     rows = [(run, *record) for run, records in runs.items() for record in records]
     if not rows or any(len(row) != 4 for row in rows):
@@ -303,7 +305,7 @@ def cube_from_scores(
         }
     part = read_objects(scores, chosen=chosen_columns(columns))
     known = ranges_of(scores) | read_ranges(ranges or {})
-    cubes = cubes_of([part], teams=teams, systems=systems, ranges=known, notify=notify)
+    cubes = build_cubes([part], teams=teams, systems=systems, ranges=known, notify=notify)
     for name, cube in cubes.items():
         cubes[name] = with_topic_groups(cube, topic_groups, notify=notify or LOGGER.warning)
     return cubes if collections else only_cube(cubes)

@@ -17,7 +17,7 @@ from scorecube.errors import FetchFailed, UnknownName
 from scorecube.ingest.formats import File
 from scorecube.ingest.reading import MATRIX
 from scorecube.ingest.score_tables import read_tables
-from scorecube.ingest.scores import cubes_of, only_cube
+from scorecube.ingest.scores import build_cubes, only_cube
 
 ADDRESS_VARIABLE = "SCORECUBE_DATA_URL"
 CACHE_VARIABLE = "SCORECUBE_DATA_CACHE"
@@ -92,7 +92,7 @@ def fetch(name: str) -> xr.Dataset:
     for file, path in zip(known.files, paths, strict=True):
         table = File.read(path).table
         parts += read_tables([table], metric=file["metric"], layout=MATRIX)
-    return only_cube(cubes_of(parts)).assign_attrs(known.facts)
+    return only_cube(build_cubes(parts)).assign_attrs(known.facts)
 
 
 def fetch_files(name: str) -> list[Path]:

@@ -11,13 +11,13 @@ import pandas as pd
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
 from scorecube.ingest.columns import no_table
-from scorecube.ingest.delimited import LINE, ROW, Table
+from scorecube.ingest.delimited import LINE, ROW, CellTable
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
 from scorecube.ingest.headings import OF_SYSTEM, fact
 from scorecube.ingest.input_files import PathLike
 from scorecube.ingest.readers import detect, load_format
 from scorecube.ingest.score_tables import read_tables
-from scorecube.ingest.scores import SCORE, Part, only_measures
+from scorecube.ingest.scores import SCORE, ScorePart, only_measures
 
 NO_METRICS = ("count", "time", "cost", "identifier", "deviation", OF_SYSTEM)
 """Facts that tools write among their scores."""
@@ -30,7 +30,7 @@ def read_collections(
     metric: str | None = None,
     chosen: Mapping[str, str] | None = None,
     items: Sequence[str] = (),
-) -> list[Part]:
+) -> list[ScorePart]:
     """Read files of per-topic scores that other tools computed, of one or several collections.
 
     layout: Name of the format, see `layouts`; ``auto`` detects it from the content of each file.
@@ -41,8 +41,8 @@ def read_collections(
     items: Ids of all items, of files that list only those that a run has solved.
     """
     asked = Asked(metric, chosen or {}, tuple(items))
-    found: dict[int, Part] = {}
-    tables: dict[str, dict[int, Table]] = {}
+    found: dict[int, ScorePart] = {}
+    tables: dict[str, dict[int, CellTable]] = {}
     beside: dict[Summary, list[str]] = {}
     empty: list[str] = []
     for number, path in enumerate(paths):
@@ -55,7 +55,7 @@ def read_collections(
         form, read = _read(file, layout)
         if read is None:
             empty += file.notes
-        elif isinstance(read, Table):
+        elif isinstance(read, CellTable):
             tables.setdefault(form, {})[number] = read
         else:
             found[number] = read
@@ -74,18 +74,18 @@ def read_collections(
     return parts
 
 
-def _read(file: File, layout: str) -> tuple[str, Part | Table | None]:
+def _read(file: File, layout: str) -> tuple[str, ScorePart | CellTable | None]:
     """Return how tables of a file's format are read, and its scores or its table; None for none."""
     found = detect(file) if layout == AUTO else load_format(layout)
     if file.asked.chosen and found.form is None:
         raise no_table(file.asked.chosen, f"the layout {found.name}")
     read = found.read(file)
-    return found.form or "", read if isinstance(read, Table) else _part_of(found, file, read)
+    return found.form or "", read if isinstance(read, CellTable) else _part_of(found, file, read)
 
 
-def _part_of(found: Format, file: File, read: Any) -> Part | None:
+def _part_of(found: Format, file: File, read: Any) -> ScorePart | None:
     """Return what a reader returned as scores; None for none, where its notes say why."""
-    if isinstance(read, Part):
+    if isinstance(read, ScorePart):
         return read._replace(notes=[*read.notes, *file.notes])
     frame = read if isinstance(read, pd.DataFrame) else frame_of_rows(read)
     if not len(frame):

@@ -17,7 +17,7 @@ from scorecube.ingest.cells import is_score
 from scorecube.ingest.column_roles import decide, scores_of
 from scorecube.ingest.columns import FILE, Column, Columns, choice
 from scorecube.ingest.data_frames import labels_of, metric_of_column
-from scorecube.ingest.delimited import Table, read_delimited
+from scorecube.ingest.delimited import CellTable, read_delimited
 from scorecube.ingest.headings import (
     GROUPS,
     NAME,
@@ -30,7 +30,7 @@ from scorecube.ingest.headings import (
 )
 from scorecube.ingest.input_files import PathLike, name_in
 from scorecube.ingest.reading import LONG, MATRIX, Reading, has_ids
-from scorecube.ingest.scores import SCORE, Part, only_measures
+from scorecube.ingest.scores import SCORE, ScorePart, only_measures
 
 ENDINGS = r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$"
 PLURALS = {"collection": "collections", "seed": "repetitions", "topic_group": "groups"}
@@ -38,12 +38,12 @@ PLURALS = {"collection": "collections", "seed": "repetitions", "topic_group": "g
 
 
 def read_tables(
-    tables: Sequence[Table],
+    tables: Sequence[CellTable],
     *,
     metric: str | None = None,
     chosen: Mapping[str, str] | None = None,
     layout: str = "",
-) -> list[Part]:
+) -> list[ScorePart]:
     """Return the scores of tables, in their order; the first part of equal tables says their roles.
 
     metric: The only metric to read. Of a table without a metric column, the column of that name;
@@ -56,14 +56,14 @@ def read_tables(
         if not len(table.frame):
             raise BadInput("a header without scores", table.path)
         by_header.setdefault(tuple(map(str, table.frame.columns)), []).append(number)
-    parts: dict[int, Part] = {}
+    parts: dict[int, ScorePart] = {}
     for numbers in by_header.values():
         columns = Columns([tables[k] for k in numbers], chosen or {}, layout, metric)
         parts |= zip(numbers, _read(columns, decide(columns), metric), strict=True)
     return [part for _, part in sorted(parts.items())]
 
 
-def _read(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
+def _read(columns: Columns, reading: Reading, metric: str | None) -> list[ScorePart]:
     """Return the scores of tables: labels stand beside a score, or in its heading."""
     is_pyterrier = columns.path is None or NAME in map(header_word, reading.at.get("run", ()))
     label = measures.from_pyterrier if is_pyterrier else measures.from_trec_eval
@@ -82,7 +82,7 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
     signed = [name for name in headed if cells.PERCENTS in columns.named[name].numbers.how]
     is_by_file = (FILE,) in reading.at.values() and FILE not in columns.named
     runs = names_of_files(paths) if is_by_file else [""] * len(paths)
-    parts: list[Part] = []
+    parts: list[ScorePart] = []
     for number, table in enumerate(columns.tables):
         frame = _labels_of(table, reading, runs[number])
         frame = _scores_of(columns, number, frame, headed)
@@ -95,7 +95,7 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[Part]:
         rest = table.frame[[column.name for column in unread]]
         said_of = [*table.notes, *notes, *kept]
         of_runs = reading.at.get("run", ())
-        parts.append(Part(frame, table.path, said_of, reading.words, rest, percent, of_runs))
+        parts.append(ScorePart(frame, table.path, said_of, reading.words, rest, percent, of_runs))
     return parts
 
 
@@ -151,7 +151,7 @@ def _said(columns: Columns, reading: Reading, headed: Mapping[str, Mapping[str, 
     return [name if name == of else f"{name} (column {of})" for of, name in named.items()]
 
 
-def _labels_of(table: Table, reading: Reading, run: str) -> pd.DataFrame:
+def _labels_of(table: CellTable, reading: Reading, run: str) -> pd.DataFrame:
     """Return the columns of labels of a table, by role; several of one role are joined."""
     frame = pd.DataFrame(index=table.frame.index)
     for role, names in reading.at.items():
@@ -291,7 +291,7 @@ def numbered(what: str, count: int) -> list[str]:
     return [f"{what}{k:0{len(str(count))}}" for k in range(1, count + 1)]
 
 
-def without_header(text: str, path: PathLike) -> Table:
+def without_header(text: str, path: PathLike) -> CellTable:
     """Return a matrix without a header as a table: runs are numbered, and topics without ids.
 
     The first column holds topics where it has other cells than scores, or different whole numbers
@@ -302,7 +302,7 @@ def without_header(text: str, path: PathLike) -> Table:
     has_labels = columns.all[0].is_text or has_ids(columns)
     header = [*[""] * has_labels, *numbered("run", len(columns.all) - has_labels)]
     frame = table.frame.set_axis(header, axis=1)
-    return Table(frame, ("no header: runs are numbered",), path)
+    return CellTable(frame, ("no header: runs are numbered",), path)
 
 
 def is_headerless(rows: Sequence[list[str]]) -> bool:

@@ -45,7 +45,7 @@ LABELS = (*KEYS, names.TOPIC_GROUP)
 MAY_BE_EMPTY = ("gain", "seed", names.TOPIC_GROUP)
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """Scores of one file, or of an object without a path, and what columns were taken for.
 
     The columns of the frame are some of `LABELS`, and ``score``; its index is the line, or the row.
@@ -69,7 +69,7 @@ def only_measures(
     label: Callable[[str], str],
     path: PathLike | None,
     counts: re.Pattern[str] | None = None,
-) -> Part:
+) -> ScorePart:
     """Return the scores of the measures that are wanted, under their names here.
 
     metric: The only one to read, by its name here or in the tool; None for all.
@@ -88,11 +88,11 @@ def only_measures(
         wanted = [name for name in wanted if not counts.fullmatch(name)] or wanted
     kept = measures.isin(wanted)
     notes = [why_kept(theirs, name_of[theirs]) for theirs in wanted]
-    return Part(frame.assign(metric=measures.map(name_of))[kept], path, [*filter(None, notes)])
+    return ScorePart(frame.assign(metric=measures.map(name_of))[kept], path, [*filter(None, notes)])
 
 
-def cubes_of(
-    parts: Sequence[Part],
+def build_cubes(
+    parts: Sequence[ScorePart],
     *,
     teams: Mapping[str, str] | None = None,
     systems: Mapping[str, str] | None = None,
@@ -113,7 +113,10 @@ def cubes_of(
     """
     warn = notify or LOGGER.warning
     for line in dict.fromkeys(chain.from_iterable(part.notes for part in parts)):
-        (LOGGER.info if notify is None and line.startswith(TAKEN) else warn)(line)
+        if notify is None and line.startswith(TAKEN):
+            LOGGER.info(line)
+        else:
+            warn(line)
     lines: list[str] = []
     cubes = {}
     ranges = ranges or {}
@@ -153,7 +156,9 @@ def cubes_of(
     return cubes
 
 
-def _joined(parts: Sequence[Part], no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:
+def _joined(
+    parts: Sequence[ScorePart], no_score: Sequence[str], left_out: list[str]
+) -> pd.DataFrame:
     """Return the scores of all parts; those of repetitions have runs named by run and seed."""
     tidy = [_tidied(part, no_score, left_out) for part in parts]
     frame = tidy[0] if len(tidy) == 1 else pd.concat(tidy)
@@ -214,7 +219,7 @@ def _advice_on_repeats(
     )
 
 
-def _tidied(part: Part, no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:
+def _tidied(part: ScorePart, no_score: Sequence[str], left_out: list[str]) -> pd.DataFrame:
     """Return scores with all labels, as categories; refuse a missing one, and what is no score.
 
     left_out: Takes the topics and runs that stand for several, whose rows are left out.

@@ -63,7 +63,7 @@ LONGEST_TITLE = 98
 ABOVE: Any = {"x": 0.01, "ha": "left", "fontsize": 9}
 """Style of a title above all panels."""
 LABELLED = tuple(map("".join, product((names.METRIC, names.GAIN, names.RUN), ("", "_a", "_b"))))
-FORMATS = (".png", ".svg", ".pdf")
+SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def title_of(result: xr.Dataset, *words: str) -> str:
@@ -384,7 +384,7 @@ def drawn_bytes(figure: Figure, form: str, dpi: int = 100) -> bytes:
 
 def check_figure_path(path: Path) -> None:
     """Refuse a file to which no figure can be written (BadPlan, BadOutput)."""
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in SUFFIXES:
         found = path.suffix or "no ending"
-        raise BadPlan(f"{path}: a figure is written as {', '.join(FORMATS)}; found {found}")
+        raise BadPlan(f"{path}: a figure is written as {', '.join(SUFFIXES)}; found {found}")
     check_target(path)

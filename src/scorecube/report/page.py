@@ -50,7 +50,7 @@ Facts = Mapping[str, Any]
 
 
 @dataclass
-class Part:
+class SectionPart:
     """What a page shows of one result."""
 
     attrs: Mapping[Any, Any]
@@ -65,7 +65,7 @@ class Section:
 
     kind: str
     options: str
-    parts: list[Part] = field(default_factory=list)
+    parts: list[SectionPart] = field(default_factory=list)
 
     @property
     def view(self) -> View:
@@ -182,7 +182,7 @@ def _results(
 
 def _part(
     collection: str, kind: str, result: xr.Dataset, primary: str
-) -> tuple[tuple[str, str], Part]:
+) -> tuple[tuple[str, str], SectionPart]:
     """Return the analysis and options of a result, and what is shown of it."""
     result = result.assign_attrs({COLLECTION: collection})
     if names.METRIC in result.dims:
@@ -192,7 +192,7 @@ def _part(
     return (kind, options), part_of(kind, result)
 
 
-def part_of(kind: str, result: xr.Dataset) -> Part:
+def part_of(kind: str, result: xr.Dataset) -> SectionPart:
     """Return what a page shows of a result."""
     view = view_of(kind)
     pictures = []
@@ -209,7 +209,7 @@ def part_of(kind: str, result: xr.Dataset) -> Part:
             drawn_at = result.sel({names.GAIN: [gain]}) if gains else result
             pictures.append((gain, picture(draw(view, drawn_at), words)))
     answers = {question: list(of(result)) for question, of in view.answers.items()}
-    return Part(result.attrs, answers, pictures, frames)
+    return SectionPart(result.attrs, answers, pictures, frames)
 
 
 def render(

@@ -20,7 +20,7 @@ from scorecube.methods import index
 from scorecube.report.result_parts import conditions, of_metrics, select_rows, view_of_result
 from scorecube.report.text_tables import marked, render
 
-FORMATS = ("latex", "markdown")
+CAPTIONED = ("latex", "markdown")
 ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)
 
 

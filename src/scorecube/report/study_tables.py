@@ -18,7 +18,7 @@ from scorecube.collection.selection import parse_known
 from scorecube.declare import View
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, ScorecubeError, UnknownName, option
 from scorecube.report.averages import averages
-from scorecube.report.papers import FORMATS, caption
+from scorecube.report.papers import CAPTIONED, caption
 from scorecube.report.result_parts import chosen_metrics, of_metrics, told_options
 from scorecube.report.views import view_names, view_of
 
@@ -78,7 +78,7 @@ def collect_table(
     else:
         sources = list(_sources(study, view, collections, table.source))
     differing = _differing(sources)
-    if differing and (average or form in FORMATS):
+    if differing and (average or form in CAPTIONED):
         raise _of_several(analysis, differing)
     if not sources:
         raise _without_results(study, analysis)
@@ -102,7 +102,7 @@ def collect_table(
     whole = combine(frames)
     if average:
         whole = averages(whole.drop(columns=RESULT, errors="ignore"))
-    return whole, caption(view, table, sources, whole, form) if form in FORMATS else ""
+    return whole, caption(view, table, sources, whole, form) if form in CAPTIONED else ""
 
 
 @contextmanager

@@ -168,14 +168,16 @@ def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "
         "-" * (wide - 1) + (rule if side == ">" else "-")
         for wide, side in zip(widths.values(), sides, strict=True)
     ]
-    rows = [[*widths], *([lines] if rule else []), *zip(*cells.columns.values(), strict=True)]
-    return [
-        gap.join(
-            f"{shorten(cell, wide):{side}{wide}}"
-            for cell, wide, side in zip(row, widths.values(), sides, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths.values(), sides, strict=True)
+        padded = [f"{shorten(cell, wide):{side}{wide}}" for cell, wide, side in cells]
+        return gap.join(padded).rstrip()
+
+    above = [line([*widths])]
+    if rule:
+        above.append(line(lines))
+    return [*above, *map(line, zip(*cells.columns.values(), strict=True))]
 
 
 def shorten(text: str, width: int) -> str:

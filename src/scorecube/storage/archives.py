@@ -98,7 +98,7 @@ def open_zip(content: bytes) -> zipfile.ZipFile:
     return archive
 
 
-class Stored(NamedTuple):
+class StoredResult(NamedTuple):
     """A result, by its archive: numbers of its turn and head, digest of its plan, scores."""
 
     number: int
@@ -119,11 +119,11 @@ class Stored(NamedTuple):
         return f"{self.folder}/{self.digest}-{self.version}"
 
 
-def archives_in(place: Place, folder: str) -> list[Stored]:
+def archives_in(place: Place, folder: str) -> list[StoredResult]:
     """Return the results of an analysis, latest last; one that was stored twice is there twice."""
     matches = filter(None, map(RESULT.fullmatch, place.children(folder)))
     return sorted(
-        Stored(int(match[1]), int(match[2]), match[3], match[4], folder) for match in matches
+        StoredResult(int(match[1]), int(match[2]), match[3], match[4], folder) for match in matches
     )
 
 
@@ -132,7 +132,7 @@ def most_inside(n_bytes: int) -> int:
     return max(UNCHECKED, HIGHEST_RATIO * n_bytes)
 
 
-def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
+def write_result(place: Place, stored: StoredResult, values: xr.Dataset) -> None:
     """Write the archive of a result."""
     from scorecube.storage.codec import encode
 
@@ -146,7 +146,7 @@ def write_result(place: Place, stored: Stored, values: xr.Dataset) -> None:
     place.write(stored.path, seal(stored.about, file.getvalue()))
 
 
-def read_result(place: Place, stored: Stored) -> xr.Dataset:
+def read_result(place: Place, stored: StoredResult) -> xr.Dataset:
     """Return a result (CorruptStudy if it is damaged)."""
     from scorecube.storage.codec import decode
 
@@ -159,7 +159,7 @@ def read_result(place: Place, stored: Stored) -> xr.Dataset:
         return result
 
 
-def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
+def read_attributes(place: Place, stored: StoredResult) -> dict[str, Any]:
     """Return the attributes of a result (CorruptStudy if they are damaged).
 
     They have a checksum of their own, and name their plan: all to digest takes twenty times longer.
@@ -171,7 +171,7 @@ def read_attributes(place: Place, stored: Stored) -> dict[str, Any]:
         return attributes
 
 
-def _check_attributes(stored: Stored, attributes: Mapping[Any, Any]) -> None:
+def _check_attributes(stored: StoredResult, attributes: Mapping[Any, Any]) -> None:
     """Refuse attributes of another form, or of another plan (ValueError)."""
     check(attributes, OF_RESULT, OF_SOME_RESULTS)
     if attributes["digest"] != stored.digest:

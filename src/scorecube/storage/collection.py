@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import archives, heads
-from scorecube.storage.archives import BlockStore, Stored
+from scorecube.storage.archives import BlockStore, StoredResult
 from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head
 from scorecube.storage.place import Place
 
@@ -78,7 +78,7 @@ class Collection:
     def _path(self, analysis: str) -> str:
         return f"{self.folder}/{RESULTS}/{analysis}"
 
-    def stored(self, analysis: str) -> tuple[list[Stored], list[Stored]]:
+    def stored(self, analysis: str) -> tuple[list[StoredResult], list[StoredResult]]:
         """Return the results of the scores that are there now, latest last, and those of others."""
         head = self.head
         stored = archives.archives_in(self.place, self._path(analysis))
@@ -134,7 +134,7 @@ class Collection:
         before = archives.archives_in(self.place, folder)
         digest = values.attrs["digest"]
         number = 1 + max([stored.number for stored in before], default=0)
-        new = Stored(number, head.number, digest, version or head.cube, folder)
+        new = StoredResult(number, head.number, digest, version or head.cube, folder)
         archives.write_result(self.place, new, values)
         head = self.head  # the study may have been moved, too
         if new.version not in head.contains:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scorecube.storage import heads
-from scorecube.storage.archives import METADATA, Stored, digest_of
+from scorecube.storage.archives import METADATA, StoredResult, digest_of
 from scorecube.storage.heads import Head
 from scorecube.storage.place import Place
 from scorecube.storage.study import Study
@@ -37,7 +37,7 @@ class Source(NamedTuple):
     """A result that is packed."""
 
     collection: str
-    stored: Stored
+    stored: StoredResult
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
 from scorecube.ingest.runs import judged_run, run_sources
 from scorecube.ingest.score_files import read_collections
-from scorecube.ingest.scores import cubes_of, only_cube
+from scorecube.ingest.scores import build_cubes, only_cube
 from scorecube.metrics import Metric
 from scorecube.storage import Study, check_collection_name
 
@@ -330,7 +330,7 @@ def import_scores(
     else:
         parts = [read_objects(files, metric, chosen)]
     team_of, systems = (None, None) if teams is None else read_run_labels(teams)
-    cubes = cubes_of(
+    cubes = build_cubes(
         parts,
         teams=team_of,
         systems=systems,

@@ -49,7 +49,7 @@ from scorecube.methods import index
 from scorecube.storage import Study
 from scorecube.workflow import inputs
 
-Table = Mapping[str, Any]
+Settings = Mapping[str, Any]
 RUNS = "runs"
 SCORES = "scores"
 PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups", "study")
@@ -97,7 +97,7 @@ class Entry(Record):
     analysis: Analysis
     trials: int | None = None
     seed: int = 1
-    selection: Table = field(default_factory=dict)
+    selection: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_analysis(self.analysis)
@@ -110,7 +110,7 @@ class SweepFile(NamedTuple):
     """Content of a sweep file: address of the study, settings of collections, and entries."""
 
     study: str
-    sources: Mapping[str, Table]
+    sources: Mapping[str, Settings]
     entries: tuple[Entry, ...]
 
 
@@ -123,7 +123,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
     except (ValueError, RecursionError) as error:
         raise BadInput(f"is not TOML: {error}", str(file)) from None
     folder = file.resolve().parent
-    sources = dict[str, Table]()
+    sources = dict[str, Settings]()
     entries = list[Entry]()
     collections, analyses = (_tables(content, key, file) for key in ("collection", "analysis"))
     options = {"study": TEXTS["study"], "trials": SHARED["trials"], "seed": SHARED["seed"]}
@@ -148,7 +148,7 @@ def _tables(content: dict[str, Any], key: str, file: Path) -> list[tuple[str, di
     return [(f"{file}: [[{key}]] {number}", table) for number, table in enumerate(tables, 1)]
 
 
-def _values(table: Table, options: Mapping[str, Option], where: str) -> dict[str, Any]:
+def _values(table: Settings, options: Mapping[str, Option], where: str) -> dict[str, Any]:
     """Return the settings of a table, converted to the types of their options."""
     values = {}
     for key, value in table.items():
@@ -172,7 +172,7 @@ def _absolute(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     return values | {key: absolute(values[key]) for key in PATHS if key in values}
 
 
-def _sources(table: Table, folder: Path, where: str) -> Iterator[tuple[str, Table]]:
+def _sources(table: Settings, folder: Path, where: str) -> Iterator[tuple[str, Settings]]:
     """Yield name and settings of a collection, or with `each` those of each matching file."""
     kinds = [kind for kind in SOURCES if kind in table]
     if len(kinds) != 1 or "name" not in table or (kinds == [RUNS] and "qrels" not in table):
@@ -200,7 +200,7 @@ def _filled(value: object, file: Path) -> Any:
     return value
 
 
-def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
+def _entries(table: Settings, shared: Settings, where: str) -> Iterator[Entry]:
     """Yield one entry per combination of the grid."""
     constant = dict(table)
     name = constant.pop("name", None)
@@ -225,7 +225,13 @@ def _entries(table: Table, shared: Table, where: str) -> Iterator[Entry]:
 
 
 def add_source(
-    study: Study, name: str, settings: Table, notify: inputs.Notify, *, replace: bool, workers: int
+    study: Study,
+    name: str,
+    settings: Settings,
+    notify: inputs.Notify,
+    *,
+    replace: bool,
+    workers: int,
 ) -> None:
     """Add a collection to a study, unless what it is read from is what it was read from before.
 

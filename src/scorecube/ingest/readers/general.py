@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from scorecube.ingest.formats import FILE, LONG, MATRIX, File, never, reader
 
 if TYPE_CHECKING:
-    from scorecube.ingest.delimited import Table
-    from scorecube.ingest.scores import Part
+    from scorecube.ingest.delimited import CellTable
+    from scorecube.ingest.scores import ScorePart
 
 NUMBERS = "numbers"
 
@@ -20,7 +20,7 @@ NUMBERS = "numbers"
     is_general=True,
     form="",
 )
-def read_nested(file: File) -> Part:
+def read_nested(file: File) -> ScorePart:
     """Return scores of a run, which the file names, or of runs by name."""
     from scorecube.ingest.objects import scores_of_file
 
@@ -40,7 +40,7 @@ def _is_headerless(file: File) -> bool:
     is_general=True,
     form=MATRIX,
 )
-def read_numbers(file: File) -> Table:
+def read_numbers(file: File) -> CellTable:
     """Return scores of runs across, which are numbered; topics are a first column, or lines."""
     from scorecube.ingest.score_tables import without_header
 
@@ -58,7 +58,7 @@ def _is_table(file: File) -> bool:
 
 
 @reader("table", "a table with headings: CSV, JSON, Parquet", _is_table, is_general=True, form="")
-def read_table(file: File) -> Table:
+def read_table(file: File) -> CellTable:
     """Return scores of the columns that headings, cells and options tell."""
     return file.table
 
@@ -66,12 +66,12 @@ def read_table(file: File) -> Table:
 @reader(
     LONG, "a table with a row for each score, or run and topic", never, is_general=True, form=LONG
 )
-def read_long(file: File) -> Table:
+def read_long(file: File) -> CellTable:
     """Return columns of run and topic, and of a score or of metrics."""
     return file.table
 
 
 @reader(MATRIX, "a table for each metric", never, is_general=True, form=MATRIX)
-def read_matrix(file: File) -> Table:
+def read_matrix(file: File) -> CellTable:
     """Return scores of topics down and runs across, or exchanged; the file names the metric."""
     return file.table

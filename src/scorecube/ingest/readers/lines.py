@@ -15,7 +15,7 @@ from scorecube.ingest.input_files import name_in
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorecube.ingest.scores import Part
+    from scorecube.ingest.scores import ScorePart
 
 RANKED = re.compile(r"\S+\s+\S+\s+\S+\s+\d+\s+[-+.\deE]+\s+\S+")
 """A line of a run in the form of TREC."""
@@ -67,7 +67,7 @@ class Lines(NamedTuple):
             raise BadInput(text, file.path, bad[0])
         return rows
 
-    def scores(self, file: File) -> Part:
+    def scores(self, file: File) -> ScorePart:
         """Return the scores of a file; lines of all topics are left out."""
         from scorecube.ingest.scores import only_measures
 
@@ -136,19 +136,19 @@ def read_run_topic(file: File) -> pd.DataFrame:
 
 
 @reader("trec_eval", "output of trec_eval -q: lines of metric, topic, score", _is_trec_eval)
-def read_trec_eval(file: File) -> Part:
+def read_trec_eval(file: File) -> ScorePart:
     """Return scores of a run, which runid names, or the file."""
     return TREC_EVAL.scores(file)
 
 
 @reader("ir_measures", "output of ir_measures -q: lines of topic, metric, score", _is_ir_measures)
-def read_ir_measures(file: File) -> Part:
+def read_ir_measures(file: File) -> ScorePart:
     """Return scores of a run, which the file names."""
     return IR_MEASURES.scores(file)
 
 
 @reader("nev", "output of NTCIREVAL", NEV.fit)
-def read_nev(file: File) -> Part:
+def read_nev(file: File) -> ScorePart:
     """Return scores of a run, which the file names."""
     return NEV.scores(file)
 
@@ -160,12 +160,12 @@ def _is_gdeval(file: File) -> bool:
 
 
 @reader("gdeval", "output of gdeval or ndeval", _is_gdeval)
-def read_gdeval(file: File) -> Part:
+def read_gdeval(file: File) -> ScorePart:
     """Return scores of runs, without their means."""
-    from scorecube.ingest.delimited import Table
+    from scorecube.ingest.delimited import CellTable
     from scorecube.ingest.reading import LONG
     from scorecube.ingest.score_tables import read_tables
-    from scorecube.ingest.scores import Part
+    from scorecube.ingest.scores import ScorePart
 
     if file.table.frame.columns[:2].tolist() != [RUNID, "topic"]:
         raise BadInput(f"the header is not {RUNID}, topic and measures", file.path, 1)
@@ -174,5 +174,5 @@ def read_gdeval(file: File) -> Part:
         raise BadInput(f"no scores of topics in the file, only means ({MEAN})", file.path)
     metric = file.asked.metric
     asked = None if metric is None else GDEVAL(metric)
-    (part,) = read_tables([Table(table, path=file.path)], metric=asked, layout=LONG)
-    return Part(part.frame, file.path)
+    (part,) = read_tables([CellTable(table, path=file.path)], metric=asked, layout=LONG)
+    return ScorePart(part.frame, file.path)

@@ -9,7 +9,7 @@ from scorecube.ingest.formats import File, reader
 from scorecube.ingest.kinds import NETCDF, ZARR
 
 if TYPE_CHECKING:
-    from scorecube.ingest.scores import Part
+    from scorecube.ingest.scores import ScorePart
 
 
 @reader(
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     "netCDF or zarr of xarray, with dims run, topic and perhaps metric",
     lambda file: file.kind in (NETCDF, ZARR),
 )
-def read_xarray(file: File) -> Part:
+def read_xarray(file: File) -> ScorePart:
     """Return scores by the dims of a file, or of a folder of zarr."""
     import xarray as xr
 

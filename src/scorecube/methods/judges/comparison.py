@@ -57,12 +57,14 @@ class Comparison:
 
     def rankings(self) -> Values:
         """Return tau with limits, and tau-AP, (cell,)."""
-        tables = self.truth, self.judge
+        ranks_of_truth = above_by_cell(self.truth)
+        ranks_of_judge = above_by_cell(self.judge)
+        tau = taus(ranks_of_truth, ranks_of_judge)
         # Of other topics both sides lose a group of their own at a time: their errors add up.
-        left_out = zip(*(table.tables_left_out for table in tables), strict=False)
-        tau, *without = (taus(*map(above_by_cell, pair)) for pair in (tables, *left_out))
+        left_out = zip(self.truth.tables_left_out, self.judge.tables_left_out, strict=False)
+        without = [taus(above_by_cell(truth), above_by_cell(judge)) for truth, judge in left_out]
         low, high = limits(tau, without, "atanh")
-        ranks = zip(*map(above_by_cell, tables), strict=True)
+        ranks = zip(ranks_of_truth, ranks_of_judge, strict=True)
         ap = np.array([tau_ap(truth, judge) for truth, judge in ranks])
         return {"tau": tau, "tau_low": low, "tau_high": high, "tau_ap": ap}
 

@@ -16,7 +16,7 @@ import scorecube as sc
 from scorecube.analyses.topic_units import groups_left_out
 from scorecube.declare import Answer
 from scorecube.errors import BadPlan, BadStudy
-from scorecube.methods.judges.comparison import labels as compared_labels
+from scorecube.methods.judges.agreement import labels as compared_labels
 from scorecube.report.averages import averages
 from scorecube.report.page import _cards
 from scorecube.report.result_parts import median_of

@@ -16,7 +16,7 @@ import scorecube as sc
 from scorecube.analyses.topic_units import groups_left_out
 from scorecube.collection.judgement_sets import judgement_sets
 from scorecube.kernels.random.philox import stream_key
-from scorecube.methods.judges.comparison import labels as compared_labels
+from scorecube.methods.judges.agreement import labels as compared_labels
 from scorecube.names import Purpose
 from scorecube.statistics.agreement import label_coefficients
 from scorecube.statistics.intervals import corrected_mean

@@ -16,7 +16,7 @@ import numpy as np
 
 import scorecube as sc
 from scorecube.collection.judgement_sets import label_counts
-from scorecube.methods.judges.comparison import labels
+from scorecube.methods.judges.agreement import labels
 from scorecube.statistics.agreement import COEFFICIENTS, label_coefficients
 from scorecube.statistics.intervals import corrected_mean
 from tests.validation.rates import Measure, Values, collected, covers

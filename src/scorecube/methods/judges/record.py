@@ -23,7 +23,7 @@ from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.collection.selection import select
 from scorecube.declare import Variable, View, along, limits_of, option_field
 from scorecube.errors import BadPlan, UnknownName, option
-from scorecube.methods.judges.comparison import ALL_SHARED, Comparison, comparison_of, labels
+from scorecube.methods.judges.agreement import ALL_SHARED, Comparison, comparison_of, labels
 from scorecube.methods.judges.view import VIEW
 from scorecube.names import SETTING
 from scorecube.statistics.agreement import COEFFICIENTS

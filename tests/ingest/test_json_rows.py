@@ -52,7 +52,7 @@ def test_numbers_outside_of_the_rows_are_no_scores_of_them(tmp_path: Path) -> No
     means = {"n_resolved": 1, "mean": {"accuracy": 0.5, "f1": "0.5"}, "seed": 7, "model": "m"}
     found, said = read(put(tmp_path / "r.json", {**means, "results": rows}))
     assert found == {"is_resolved m a": 1.0, "is_resolved m b": 0.0}
-    assert "n_resolved, mean.accuracy, mean.f1" in said
+    assert any("n_resolved, mean.accuracy, mean.f1" in line for line in said)
 
 
 def test_rows_of_several_lists_are_numbered(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_measures_below_metrics_are_no_runs(tmp_path: Path) -> None:
     found, said = read(path, run_column="file", topic_column="prediction_file")
     assert found["metrics.1.Dice fold_0 1.nii"] == 0.5
     assert found["metrics.1.HD95 fold_0 2.nii"] == 3.5
-    assert "mean.1.Dice" in said
+    assert any("mean.1.Dice" in line for line in said)
 
 
 REFUSED = [

@@ -174,8 +174,13 @@ def curve_of(
 
 
 def rates(curve: Curve, filled: IntArray) -> dict[str, Any]:
-    """Return rates by bin, with limits over trials, of which `filled` (..., bin) have any."""
-    (low, high), swaps = rate_limits(*curve.by_batch, filled), curve.by_batch[1].sum(axis=0)
+    """Return rates by bin, with limits over trials, of which `filled` (..., bin) have any.
+
+    swap_rate(b) = swap_counter(b) / counter(b), of each bin b (Sakai 2005, Figure 1).
+    """
+    _, swaps_by_batch = curve.by_batch
+    swaps = swaps_by_batch.sum(axis=0)
+    low, high = rate_limits(*curve.by_batch, filled)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = swaps / curve.counts
         tie_share = curve.ties / curve.counts

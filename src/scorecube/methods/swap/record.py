@@ -118,6 +118,7 @@ class Swap(TwoSamples):
         # which has the same expectation.
         n_batches = BATCHES if whole else 1
         purpose = Purpose.SWAP_TOPICS
+        # Number of a sample, and the runs that are compared on it: all runs, or those of a pair.
         sampled: list[Any] = [(0, slice(None))]
         if self.share == "none" and whole:
             purpose = Purpose.SWAP_PAIRS
@@ -133,7 +134,7 @@ class Swap(TwoSamples):
                 samples = draw(pair)
                 distinct[place] += overlap(samples)
                 for cell, width in enumerate(widths):
-                    sums = self.sums(table, cell, samples, size, runs)
+                    sums = self.sums(table, cell, samples, size, runs)  # M(x, Q) |Q| of Figure 1
                     count_orders(sums, width, float(size), counted[cell])
                     largest[cell, *place] = max(largest[cell, *place], int(sums.max()))
             for batch in range(n_batches):

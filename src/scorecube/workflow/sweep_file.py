@@ -68,7 +68,7 @@ SOURCES: Mapping[str, Mapping[str, Option]] = {
 
 Make = Callable[[], CubeLike]
 """Makes the cube of a collection, on the worker that analyses it."""
-Source = Table | xr.Dataset | Make | None
+Source = Settings | xr.Dataset | Make | None
 """Settings of a sweep file, a cube, what makes one, or None for what is in the study."""
 MADE: Final = "function"
 """What the fact `SOURCE` of a collection begins with that a function made; its version follows."""

@@ -12,6 +12,7 @@ BY_FILE := -n auto --maxprocesses 4 --dist loadfile
 PROGRAMS := process or slurm
 # These tests measure memory, or act at shares of a measured time, so they run one at a time.
 SERIAL := alone
+CHECKED := tests/test_architecture.py tests/test_docstrings.py
 QUICK := not (slow or data or s3 or hypothesis or $(PROGRAMS) or $(SERIAL))
 COMPILED = $(shell grep -rl "numba\|kernels.jit" src --include=*.py)
 
@@ -22,11 +23,11 @@ check: $(TEST_VENV)/ready ## Lint, types, architecture and docstrings
 	$(TEST_VENV)/bin/ruff check .
 	$(TEST_VENV)/bin/ruff format --check .
 	$(TEST_VENV)/bin/mypy
-	$(PYTEST) -q --durations=0 --durations-min=5 tests/test_architecture.py tests/test_docstrings.py -m "not process"
+	$(PYTEST) -q --durations=0 --durations-min=5 $(CHECKED) -m "not process"
 
 test: $(TEST_VENV)/ready ## Install from the lock, check, then run the quick tests
 	@$(MAKE) --no-print-directory -j 2 check $(TEST_VENV)/kernels
-	$(PYTEST) $(PARALLEL) -m "$(QUICK)"
+	$(PYTEST) $(PARALLEL) -m "$(QUICK)" $(CHECKED:%=--ignore=%)
 
 test-all: test ## The same, then all other tests
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci -m "(slow or data or s3 or hypothesis) and not ($(PROGRAMS) or $(SERIAL))"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -194,6 +195,7 @@ class File:
                     yield f"{self.path}:{node.lineno}: {node.name} has {length} lines"
 
 
+@cache
 def files_in(source: Path) -> list[File]:
     """Return all files of the package."""
     paths = sorted(source.rglob("*.py"))

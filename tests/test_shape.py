@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,9 +52,15 @@ MOST_TESTS, MOST_WORDS = 28_000, 25_400
 words of all Markdown files."""
 
 
+@cache
+def nodes_of(text: str) -> list[ast.AST]:
+    """Return all that a file is made of."""
+    return [*ast.walk(ast.parse(text))]
+
+
 def shape_of(texts: Iterable[str]) -> Shape:
     """Return the figures of some files."""
-    nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
+    nodes = [node for text in texts for node in nodes_of(text)]
     statements = sum(isinstance(node, ast.stmt) for node in nodes)
     annotations = [node.annotation for node in nodes if isinstance(node, ast.arg)]
     annotated = [annotation for annotation in annotations if annotation is not None]
@@ -100,7 +107,7 @@ def sums_of(texts: Iterable[str]) -> Sums:
     lines = statements = 0
     for text in texts:
         lines += len(text.splitlines())
-        statements += sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(text)))
+        statements += sum(isinstance(node, ast.stmt) for node in nodes_of(text))
     return Sums(lines, statements)
 
 

@@ -101,6 +101,7 @@ def test_2_a_head_appears_whole_or_not_at_all(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", refuse)
+        patch.setattr("scorecube.storage.place.PAUSE", 0.0)
         with pytest.raises(StoreFailed, match=cause):
             note(collection, x=1)
     assert heads(path) == ["head.00001.json"]

@@ -2,7 +2,7 @@
 
 Either has one process that computes a row when it is told to; a row is computed once without being
 timed, then `TURNS` times by each process in turn. A ratio is NEW / OLD within one turn, or NEW /
-another tool where a row names one. What is printed are rows of the table of docs/explanation/costs.md.
+another tool where a row names one. What is printed is docs/explanation/costs.csv.
 """
 
 from __future__ import annotations
@@ -250,12 +250,7 @@ def sweep(folder: Path) -> Work:
 
 
 SIZES = (30, 130, 500)
-FILES = {
-    "short": (6, False),
-    "short, gzip": (6, True),
-    "long": (17, False),
-    "long, gzip": (17, True),
-}
+FILES = {"short": (6, False), "short gzip": (6, True), "long": (17, False), "long gzip": (17, True)}
 """Decimals of scores in files of runs, and whether these are compressed."""
 STORED = program("swap", "STUDY", "--seed", "1")
 IMPORTS = program("import xarray, zarr, numba")
@@ -266,16 +261,16 @@ ROWS = {
     **{f"leaderboard {n}": Row(analysing("Leaderboard", n, 10_000), 1.25) for n in SIZES},
     **{f"tukey {n}": Row(analysing("Tukey", n, 10_000), 1.25) for n in SIZES},
     **{f"correlate {n}": Row(analysing("Correlation", n, None), 1.25) for n in SIZES},
-    "leaderboard 50 x 200,000": Row(analysing("Leaderboard", 50, 1000, 200_000), 1.3),
-    "leaderboard 10 x 1,000,000": Row(analysing("Leaderboard", 10, 1000, 1_000_000), 1.3),
+    "leaderboard 50 x 200000": Row(analysing("Leaderboard", 50, 1000, 200_000), 1.3),
+    "leaderboard 10 x 1000000": Row(analysing("Leaderboard", 10, 1000, 1_000_000), 1.3),
     "teams 16": Row(leaving_teams_out(100, 44, 16), 1.6),
     "teams 50": Row(leaving_teams_out(50, 129, 50), 1.6),
     "sweep 300": Row(sweep, 1.3),
     **{
-        f"runs, {name}: pytrec_eval": Row(evaluating(*form), 0.5, with_pytrec_eval(*form))
+        f"runs {name}: pytrec_eval": Row(evaluating(*form), 0.5, with_pytrec_eval(*form))
         for name, form in FILES.items()
     },
-    "runs, short: ir_measures": Row(evaluating(6, False), 0.25, with_ir_measures),
+    "runs short: ir_measures": Row(evaluating(6, False), 0.25, with_ir_measures),
     "bootstrap 6: SciPy": Row(analysing("Bootstrap", 6, 10_000), 0.12, by_scipy("bootstrap")),
     "randomisation 6: SciPy": Row(
         analysing("Randomisation", 6, 10_000),
@@ -344,7 +339,7 @@ def measure(name: str, old: Path, new: Path) -> None:
         try:
             turns = [{s: asked(p, name) for s, p in processes.items()} for _ in range(TURNS)]
         except RuntimeError as error:
-            print(f"| {name} | {error} |", flush=True)
+            print(f"{name},{error}", flush=True)
             return
         finally:
             for process in processes.values():
@@ -355,8 +350,7 @@ def measure(name: str, old: Path, new: Path) -> None:
     its_peak = statistics.median(turn[base].peak for turn in turns)
     ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     print(
-        f"| {name} | {clock:.2f} | {used:.2f} | {peak:,.0f} | {its_peak:,.0f} | {ratio} "
-        f"| {ROWS[name].most:g} |",
+        f"{name},{clock:.2f},{used:.2f},{peak:.0f},{its_peak:.0f},{ratio},{ROWS[name].most:g}",
         flush=True,
     )
 
@@ -367,8 +361,7 @@ def main() -> None:
         serve(Path(sys.argv[2]), sys.argv[3])
         return
     old, new, *chosen = sys.argv[1:]
-    print("| row | s | processor s | MB | MB, other | ratio of processor time | at most |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    print("row,s,processor s,MB,MB of the other,ratio of processor time,at most")
     for name in chosen or ROWS:
         measure(name, Path(old).resolve(), Path(new).resolve())
 

@@ -146,7 +146,9 @@ def option_table(kind: type) -> list[dict[str, str]]:
 
 
 def markdown_table(rows: list[dict[str, str]]) -> str:
-    """Return rows of text as a Markdown table."""
+    """Return rows of text as a Markdown table; nothing of no rows."""
+    if not rows:
+        return ""
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += [
         "| "

@@ -290,6 +290,8 @@ def time_first_blocks(compute: Compute, combined: Combined) -> tuple[float, floa
         timings.append((length, time.thread_time() - begin))
         combined.note((start, start + length))
         start += length
+        if timings[-1][1] / length * (stop - start) <= INLINE_SECONDS:
+            break  # all that is left is one short block
         timed = timings[1:]  # the first block loads or compiles kernels
         if len(timed) > 1 and timed[-1][1] >= TIMED_SECONDS:
             break

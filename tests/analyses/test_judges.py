@@ -15,6 +15,7 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.topic_units import groups_left_out
 from scorecube.collection.judgement_sets import judgement_sets
+from scorecube.errors import UnknownName
 from scorecube.kernels.random.philox import stream_key
 from scorecube.methods.judges.agreement import labels as compared_labels
 from scorecube.names import Purpose
@@ -153,6 +154,64 @@ def test_labelled_topics_are_those_with_the_smallest_numbers() -> None:
         found = result.sel(metric="AP", n_labelled=size).isel(gain=0, judge=0, run=0)
         values = [float(found[f"corrected{end}"]) for end in ("", "_low", "_high")]
         np.testing.assert_allclose(values, expected[:3], rtol=1e-9)
+
+
+def test_differences_from_a_baseline_are_corrected_means_of_paired_differences() -> None:
+    """Of h_a - h_b and f_a - f_b; labels that are needed are counted up until limits exclude 0."""
+    truth = simulate_cube(n_runs=6, seed=1)
+    noise = np.random.default_rng(3).normal(0, 0.05, truth["score"].shape)
+    judge = truth.assign(score=(truth["score"] * 0.8 + 0.1 + noise).clip(0, 1))
+    record = sc.Judges(labels=(10, 20), baseline="team03-run1")
+    result = analyse(judgement_sets({"nist": truth, "a": judge}), record).sel(metric="AP")
+    words = np.random.Philox(key=stream_key(0, Purpose.LABELLED_TOPICS)).random_raw(50)
+    order = sorted(range(50), key=lambda topic: words[topic])
+    h, f = (cube["score"].sel(metric="AP").values[0] for cube in (truth, judge))
+    for run in (0, 1, 3, 5):
+        apart, by_judge = (h[run] - h[2]).tolist(), (f[run] - f[2]).tolist()
+        for size in (10, 20):
+            found = result.isel(gain=0, judge=0, run=run).sel(n_labelled=size)
+            expected = oracle.corrected_mean(apart, by_judge, (), order[:size], 0.95)
+            values = [float(found[f"corrected_difference{end}"]) for end in ("", "_low", "_high")]
+            np.testing.assert_allclose(values, expected[:3], rtol=1e-9)
+            x, y = (np.array(each)[order[:size]] for each in (by_judge, apart))
+            slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
+            rest = y - slope * x
+            residual = ((rest - rest.mean()) ** 2).sum() / (size - 2)
+            of_judge = slope**2 * np.var(by_judge, ddof=1) / 50
+            m = 4
+            while m <= 50 and abs(expected[0]) <= scipy.stats.t.ppf(0.975, m - 2) * np.sqrt(residual / m + of_judge):  # fmt: skip
+                m += 1
+            assert float(found["labels_needed"]) == m or (
+                m == 51 and found["labels_needed"].isnull()
+            )
+    every = result.isel(gain=0, judge=0, n_labelled=-1, run=0)
+    limits = scipy.stats.ttest_rel(h[0], h[2]).confidence_interval(0.95)
+    ends = float(every["corrected_difference_low"]), float(every["corrected_difference_high"])
+    assert ends == pytest.approx((limits.low, limits.high))
+    assert result["corrected_difference"].isel(run=2).isnull().all()
+    with pytest.raises(UnknownName, match="no run 'x'"):
+        analyse(judgement_sets({"nist": truth, "a": judge}), sc.Judges(baseline="x"))
+
+
+def test_a_baseline_of_run_files_and_of_items(scorecube: Cli, files: Files, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    other = tmp_path / "machine.txt"
+    other.write_text(files.qrels.read_text().replace(" 1\n", " 0\n"))
+    for name, qrels in (("people", files.qrels), ("machine", other)):
+        how = ["--runs", files.runs, "--qrels", qrels, "--metrics", "nDCG@10"]
+        scorecube("evaluate", study, "--name", name, *how).succeeded()
+    chance = np.random.default_rng(2)
+    for name in ("raters", "llm"):
+        rows = [f"s{k},i{t},{int(chance.random() < 0.4 + 0.1 * k)}" for k in range(3) for t in range(80)]  # fmt: skip
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["model,item,accuracy", *rows]))
+        scorecube("import", study, path, "--name", name).succeeded()
+    for truth, judge, run in (("people", "machine", "run0"), ("raters", "llm", "s0")):
+        words = ["--truth", truth, "--judges", judge, "--labels", "5", "--baseline", run]
+        said = scorecube("judges", study, *words).succeeded().stdout
+        assert f"differ from {run}" in " ".join(said.split())
+        shown = scorecube("show", study, "judges", "--table", "differences", "--collection", truth, "--format", "csv")  # fmt: skip
+        assert f",{run},5," in shown.succeeded().stdout
 
 
 def test_bias_is_that_of_means_with_limits_of_t() -> None:

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 
 from tests.validation import judges, page, rates, reliability, swap, truths
-from tests.validation.cases import COVERED, POPULATION, Case, Row, read, rows_of, write
+from tests.validation.cases import COVERED, MODEL, POPULATION, Case, Row, read, rows_of, write
 from tests.validation.ranks import PARTS
 
 SEED = 37
@@ -89,6 +89,10 @@ def _corrected() -> Cases:
             covid = partial(judges.covid_scores, judge, metric)
             name = f"TREC-COVID {metric}, {judge}, {m} labels of 50"
             yield Case(name, POPULATION, 50, covid, measure, 300, COVERED)
+    for m, flips in product((20, 50), (0.1, 0.3)):
+        items = partial(judges.flipped_items, flips)
+        name = f"0/1 items, a judge that turns {flips:.0%}, {m} labels of 200"
+        yield Case(name, MODEL, 200, items, judges.corrected_coverage(m), 300, COVERED)
 
 
 def _labels() -> Cases:

@@ -97,6 +97,21 @@ def covid_scores(judge: str, metric: str) -> Truth:
     return population(np.array([known[name][0][place] for name in ("truth", judge)]), N_TOPICS)
 
 
+def flipped_items(flips: float, n_items: int = 200) -> Truth:
+    """Return 0/1 scores of six models on items, which a judge sees the other way round at times."""
+    right = np.linspace(0.5, 0.75, 6)[:, np.newaxis]
+    every = np.random.default_rng(0).normal(0, 0.2, 10**6)
+    means = np.clip(right + every, 0, 1).mean(axis=1)
+
+    def draw(chance: np.random.Generator) -> Sample:
+        hard = chance.normal(0, 0.2, n_items)
+        truth = (chance.random((6, n_items)) < np.clip(right + hard, 0, 1)) * 1.0
+        judge = np.abs(truth - (chance.random(truth.shape) < flips))
+        return Sample(np.array([truth, judge]), np.array([means, means]), ends=(0.0, 1.0))
+
+    return draw
+
+
 def covid_labels(judge: str, n_topics: int) -> Truth:
     """Return counts of the labels of the truth and of a judge, topics drawn with replacement."""
     counts = judged()[judge][1]
@@ -118,6 +133,7 @@ def corrected_coverage(labelled: int) -> Measure:
                     _, low, high = corrected_mean(h[:labelled], f[:labelled], rest, (0.0, 1.0), CONFIDENCE)  # fmt: skip
                     held[name].append(covers(low, high, mean))
                     widths[name].append(high - low)
+            held["corrected difference"] = _differences_held(sample, labelled)
             rows.append(
                 {name: np.mean(values) for name, values in held.items()}
                 | {f"{name}, width": np.mean(values) for name, values in widths.items()}
@@ -125,6 +141,16 @@ def corrected_coverage(labelled: int) -> Measure:
         return collected(rows)
 
     return measure
+
+
+def _differences_held(sample: Sample, labelled: int) -> list[float]:
+    """Return whether limits of corrected differences from the first run hold."""
+    of_truth, by_judge = sample.scores - sample.scores[:, :1]
+    held = []
+    for h, f, mean in zip(of_truth[1:], by_judge[1:], sample.means[0, 1:], strict=True):
+        _, low, high = corrected_mean(h[:labelled], f[:labelled], f[labelled:], (-1.0, 1.0), CONFIDENCE)  # fmt: skip
+        held.append(covers(low, high, mean - sample.means[0, 0]))
+    return held
 
 
 def label_coverage(truth: Truth, number: int, seed: int) -> Values:

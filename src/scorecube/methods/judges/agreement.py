@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from scorecube import names
 from scorecube.analyses.differences import least_of, pair_differences, width_of
@@ -16,7 +17,7 @@ from scorecube.analyses.jackknife import CONFIDENCE, limits
 from scorecube.analyses.pairs import above_by_cell, pairs_of
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.topic_units import IntArray, groups_left_out
+from scorecube.analyses.topic_units import FloatArray, IntArray, groups_left_out
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import DROPPED
 from scorecube.errors import BadPlan
@@ -24,6 +25,7 @@ from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import label_coefficients
 from scorecube.statistics.intervals import (
+    LEAST_LABELLED,
     corrected_mean,
     difference_limits,
     guarded_estimate,
@@ -121,6 +123,69 @@ class Comparison:
                 mean = corrected_mean(h[labelled], f[labelled], rest, ends, CONFIDENCE)
                 means[:, cell, k, run] = mean
         return dict(zip(("corrected", "corrected_low", "corrected_high"), means, strict=True))
+
+    def differences(self, sizes: Sequence[int], base: int) -> Values:
+        """Return corrected differences from a run, (cell, size, run), and the labels they need.
+
+        Of each topic the difference of both runs' scores is corrected, so that what a topic or the
+        judge does to both alike does not count.
+        """
+        truth = self.truth.values - self.truth.values[:, base : base + 1]
+        judge = self.judge.values - self.judge.values[:, base : base + 1]
+        n_units = self.truth.sizes.size
+        found = np.full((4, len(truth), len(sizes), len(self.truth.runs)), np.nan)
+        for k, size in enumerate(sizes if self.is_shared else ()):
+            if size >= n_units:
+                continue
+            labelled, others = np.split(self.order, [size or n_units])
+            for cell, run in np.ndindex(truth.shape[:2]):
+                if run == base:
+                    continue
+                h = truth[cell, run, labelled]
+                f = judge[cell, run]
+                rest = f[others]
+                if self.further is not None:
+                    further = self.further.values[cell]
+                    rest = np.concatenate([rest, further[run] - further[base]])
+                width = width_of(self.truth, cell)
+                if len(rest):
+                    ends = None if width is None else (-width, width)
+                    mean = corrected_mean(h, f[labelled], rest, ends, CONFIDENCE)
+                else:
+                    mean = self._by_truth(cell, truth[cell, run], width)
+                needed = labels_needed(h, f[labelled], rest, mean[0])
+                found[:, cell, k, run] = *mean, needed
+        names_of = [f"corrected_difference{end}" for end in ("", "_low", "_high")]
+        return dict(zip([*names_of, "labels_needed"], found, strict=True))
+
+    def _by_truth(
+        self, cell: int, of_units: FloatArray, width: float | None
+    ) -> tuple[float, float, float]:
+        """Return a mean difference with its limits where all topics have labels of the truth."""
+        binary = bool(self.truth.binary[cell])
+        least = least_of(self.truth, cell)
+        samples = self.truth.samples(of_units)
+        guarded = guarded_estimate(samples, width, binary=binary, least=least)
+        low, high = difference_limits(guarded, width, CONFIDENCE)
+        return float(of_units.mean()), float(low), float(high)
+
+
+def labels_needed(h: FloatArray, f: FloatArray, further: FloatArray, mean: float) -> float:
+    """Return the least number of labels whose limits exclude 0, if variances stay as they are.
+
+    That is the least m with |mean| > t(m - 2) sqrt(var(h - lambda f) / m + lambda^2 var(f) / n) of
+    `corrected_mean`; NaN where not even labels of all n topics suffice, or of fewer than 4 labels.
+    """
+    every = np.concatenate([f, further])
+    m = np.arange(LEAST_LABELLED, len(every) + 1)
+    if len(h) < LEAST_LABELLED or not len(m):
+        return np.nan
+    slope = float(np.cov(h, f)[0, 1] / f.var(ddof=1)) if np.ptp(f) > 0 else 0.0
+    rest = h - slope * f
+    residual = float(((rest - rest.mean()) ** 2).sum()) / (len(h) - 2)
+    variance = residual / m + slope**2 * float(every.var(ddof=1)) / len(every)
+    found = np.abs(mean) > stdtrit(m - 2, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    return float(m[found.argmax()]) if found.any() else np.nan
 
 
 def labels(counts: NDArray[Any]) -> Values:

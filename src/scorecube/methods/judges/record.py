@@ -54,6 +54,18 @@ VARIABLES = (
         limits_of("corrected", "limit of the mean over infinitely many topics", "score"),
     ),
     *along(
+        ("metric", "gain", "n_labelled", "run"),
+        Variable("corrected_difference", "estimate", "mean less that of the baseline", "score"),
+        limits_of("corrected_difference", "limit of the difference from the baseline", "score"),
+        Variable(
+            "labels_needed",
+            "estimate",
+            "labelled topics from which a difference like this excludes 0",
+            "topics",
+            form=".0f",
+        ),
+    ),
+    *along(
         ("n_labelled",),
         Variable("labelled_topics", "condition", "labelled topics", "topics", kinds="iu"),
     ),
@@ -91,8 +103,9 @@ class Judges(Analysis):
     finds different under both sets, under one, or oppositely. Bias: mean under the judge less mean
     under the truth. Labels: kappa, weighted kappa and Krippendorff's alpha of the documents that
     both judged. Corrected means: of all topics by the judge, and some by the truth, by the number
-    of labelled topics. All limits are over topics (95 %). Topics may be shared, nested or others;
-    where none are shared, only rankings and decisions are compared.
+    of labelled topics; against a baseline, corrected differences, paired by topic. All limits are
+    over topics (95 %). Topics may be shared, nested or others; where none are shared, only rankings
+    and decisions are compared.
 
     Examples
     --------
@@ -109,7 +122,10 @@ class Judges(Analysis):
     references: ClassVar[tuple[str, ...]] = ("ferro2022", "angelopoulos2023", "krippendorff2011")
     joins: ClassVar[bool] = True
     resamples: ClassVar[bool] = False
-    examples: ClassVar[tuple[str, ...]] = ("--truth nist --judges gpt4,llama --labels 10,20,30",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "--truth nist --judges gpt4,llama --labels 10,20,30",
+        "--truth people --judges gpt4 --labels 50 --baseline RUN",
+    )
 
     truth: str = option_field(
         "", "Collection whose judgements count as truth; the first by default."
@@ -119,6 +135,10 @@ class Judges(Analysis):
     )
     labels: tuple[int, ...] = option_field(
         (10, 20, 30), "Numbers of topics with labels of the truth, for corrected means.", minimum=4
+    )
+
+    baseline: str | None = option_field(
+        None, "Run whose corrected mean all others are compared with; none by default."
     )
 
     def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
@@ -179,7 +199,18 @@ class Judges(Analysis):
         if (result["tau_low"].isnull() & result["tau"].notnull()).any():
             notes.append("No limits of tau where it is 1 without some topics.")
         attrs = {"trials": 0, "n_runs": result.sizes[names.RUN], "truth": table.truth}
+        attrs |= {} if self.baseline is None else {"baseline": self.baseline}
         return result.assign_attrs(attrs | {"notes": notes})
+
+    def differences(self, comparison: Comparison, sizes: Sequence[int]) -> dict[str, Any]:
+        """Return corrected differences from the baseline, if there is one."""
+        runs = comparison.truth.runs
+        if self.baseline is None:
+            return {}
+        if self.baseline not in runs:
+            where = f"in the scores of {comparison.name} and of the truth"
+            raise UnknownName(f"no run {self.baseline!r} {where}", option="baseline")
+        return comparison.differences(sizes, runs.index(self.baseline))
 
     def judge_result(self, comparison: Comparison) -> xr.Dataset:
         """Return the result of one judge."""
@@ -191,6 +222,7 @@ class Judges(Analysis):
             **comparison.biases(),
             **comparison.corrections(sizes.tolist()),
             **labels(comparison.counts),
+            **self.differences(comparison, sizes.tolist()),
             "labelled_topics": np.where(sizes, sizes, shared),
             "n_common_runs": len(comparison.truth.runs),
         }

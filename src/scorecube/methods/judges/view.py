@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import frame_of, labelled
+from scorecube.analyses.frames import frame_of, labelled, with_labels
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
     JUDGES,
@@ -76,10 +76,38 @@ CORRECTED = Table(
 )
 """Corrected means of runs by number of topics with labels of the truth."""
 
+DIFFERENCES = Table(
+    (*CELL, "judge", "n_labelled", "run"),
+    (
+        *("truth", "judge", "metric", "gain", "run"),
+        Column("baseline", optional=True),
+        Column("n_labelled", of="labelled_topics"),
+        *estimate("difference", of="corrected_difference", optional=True),
+        Column("labels_needed", optional=True),
+        Column("collection", of="truth"),
+    ),
+    only="corrected_difference",
+    whole=("labels_needed",),
+)
+"""Corrected differences from the baseline, and how many labels would show each."""
+
+
+def differing(result: xr.Dataset) -> dict[tuple[str, str], list[str]]:
+    """Return by metric and judge how many runs differ from the baseline, with the most labels."""
+    frame = with_labels(frame_of(DIFFERENCES, result))
+    said = {}
+    for (label, judge), rows in frame.groupby(["label", "judge"], sort=False):
+        most = rows[rows["n_labelled"] == rows["n_labelled"].max()]
+        apart = int(((most["difference_low"] > 0) | (most["difference_high"] < 0)).sum())
+        of = f"{apart} of {len(most)} differ from {result.attrs['baseline']}"
+        said[str(label), str(judge)] = [f"with {rows['n_labelled'].max()} labels {of}"]
+    return said
+
 
 def answers(result: xr.Dataset) -> Iterator[Answer]:
     """Yield for each metric the judge that ranks most alike, its bias and its decisions."""
     done = set[str]()
+    shown_by = differing(result)
     for row in labelled(frame_of(AGREEMENT, result)):
         if row["label"] in done or not is_known(row["tau"]):
             continue
@@ -92,6 +120,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         decided = row["agree"] + row["only_truth"] + row["opposite"]
         words.append(f"it finds {row['agree']} of {decided} significant differences")
         words.append(f"reverses {row['opposite']}")
+        words += shown_by.get((row["label"], row["judge"]), [])
         yield Answer(row["label"], *numbers, ".4f", ", ".join(words), words[0], row["judge"])
 
 
@@ -112,12 +141,17 @@ def tau_by_judge(canvas: Canvas, result: xr.Dataset) -> None:
 VIEW = View(
     name="judges",
     heading="Judges against the truth",
-    tables={"agreement": AGREEMENT, "labels": LABELS, "corrected": CORRECTED},
+    tables={
+        "agreement": AGREEMENT,
+        "labels": LABELS,
+        "corrected": CORRECTED,
+        "differences": DIFFERENCES,
+    },
     about="Each judge, human or machine, is a set of judgements of the same runs; one counts as "
     "truth. Limits of tau are about as many other topics. Decisions are pairs that a paired t test "
     "finds different under both sets (agree), one, or oppositely. A bias that is the same for all "
     "runs changes no ranking. Corrected means use the judge on all topics and labels of the truth "
-    "on some (prediction-powered inference).",
+    "on some (prediction-powered inference), differences from a baseline alike, paired by topic.",
     answers={JUDGES: answers},
     conditions=("truth", "judges"),
     figure=tau_by_judge,

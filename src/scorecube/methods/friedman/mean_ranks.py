@@ -25,7 +25,8 @@ LEAST_P = float(np.finfo(float).tiny)
 class Test(NamedTuple):
     """Friedman's test of one matrix of ranks.
 
-    chi_squared, p_chi_squared: Corrected for ties; missing where all runs are equal in all blocks.
+    chi_squared, p_chi_squared: Corrected for ties (Conover 1999, 5.8.6); missing where all runs are
+        equal in all blocks.
     f, p_value: Iman and Davenport's F. Where all blocks agree F is missing, and p is the exact
         probability of that.
     concordance: Kendall's W, 0 for no agreement of blocks to 1.
@@ -54,25 +55,17 @@ def friedman_test(ranks: FloatArray) -> Test:
     """Return Friedman's test of ranks (run, block) of at least 2 runs in 2 blocks."""
     k, n = ranks.shape
     most = n * (k - 1)
-    ties = sum(_ties(ranks[:, block]) for block in range(n))
-    free = 1 - ties / (n * (k**3 - k))
-    if free <= 0:
+    middle = n * k * (k + 1) ** 2 / 4
+    spread = float((ranks**2).sum()) - middle
+    if spread <= 0:
         return Test(*[math.nan] * 5)
-    sums = ranks.sum(axis=1)
-    spread = float(((sums - sums.mean()) ** 2).sum())
-    chi = 12 * spread / (n * k * (k + 1)) / free
+    chi = (k - 1) * (float((ranks.sum(axis=1) ** 2).sum()) - n * middle) / spread
     p_chi = float(special.chdtrc(k - 1, chi))
     if math.isclose(chi, most, rel_tol=1e-12):
         return Test(chi, max(p_chi, LEAST_P), math.nan, _p_of_agreement(ranks), 1.0)
     f = (n - 1) * chi / (most - chi)
     p = float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
     return Test(chi, max(p_chi, LEAST_P), f, max(p, LEAST_P), chi / most)
-
-
-def _ties(ranks: FloatArray) -> int:
-    """Return the sum of t^3 - t over groups of t equal ranks."""
-    _, sizes = np.unique(ranks, return_counts=True)
-    return int((sizes**3 - sizes).sum())
 
 
 def _p_of_agreement(ranks: FloatArray) -> float:
@@ -103,8 +96,8 @@ def critical_difference(k: int, n: int, alpha: float) -> float:
     """
     if k > MOST_SYSTEMS:
         return math.nan
-    quantile = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2)
-    return quantile * rank_error(k, n)
+    quantile = float(stats.studentized_range.isf(alpha, k, np.inf))
+    return quantile / math.sqrt(2) * rank_error(k, n)
 
 
 def nemenyi_p(distance: FloatArray, k: int, n: int) -> FloatArray:
@@ -116,11 +109,5 @@ def nemenyi_p(distance: FloatArray, k: int, n: int) -> FloatArray:
         return np.full(distance.shape, np.nan)
     sums = np.rint(2 * n * distance)  # of mid-ranks, which are halves
     distinct, place = np.unique(sums, return_inverse=True)
-    ranges = math.sqrt(2) * distinct / (2 * n) / rank_error(k, n)
-    p = stats.studentized_range.sf(ranges, k, np.inf)
+    p = stats.studentized_range.sf(distinct / (math.sqrt(2) * n * rank_error(k, n)), k, np.inf)
     return np.asarray(np.clip(p, LEAST_P, 1.0)[place])
-
-
-def two_sided_normal(z: FloatArray) -> FloatArray:
-    """Return two-sided p-values of normal deviates."""
-    return np.asarray(np.maximum(2 * special.ndtr(-np.abs(z)), LEAST_P))

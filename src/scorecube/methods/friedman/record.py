@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import xarray as xr
+from scipy.special import ndtr
 
 from scorecube import names
 from scorecube.analyses.along_topics import in_board_order, join_selected
@@ -120,12 +121,13 @@ class Friedman(Analysis):
         if len(cubes) == 1:
             return super().join(cubes, rankings, selection)
         known = {name: set(labels_of(cube, names.RUN)) for name, cube in cubes.items()}
-        every = set.union(*known.values())
-        wanted = every.intersection(selection.get("runs") or every)
+        wanted = set.union(*known.values())
+        wanted &= set(selection.get("runs") or wanted)
         for name, runs in known.items():
-            if lacking := sorted(wanted - runs):
-                shared = sorted(set.intersection(*known.values()))
-                raise BadPlan(_lacks(name, lacking, shared))
+            if wanted > runs & wanted:
+                way = f"leave {name} out with {option('collections')}, or name others with "
+                lacking = listed(sorted(wanted - runs))
+                raise BadPlan(f"{name} has no scores of {lacking}: {way}{option('runs')}")
         return join_selected(cubes, selection, self.name)
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
@@ -137,10 +139,8 @@ class Friedman(Analysis):
         if n_blocks < 2:
             raise BadPlan(f"{self.name} needs 2 blocks; found {counted(n_blocks, 'topic')}")
         notes = [*cube.attrs.get(NOT_COMMON, []), *table.notes]
-        n_runs = len(table.runs)
-        if n_runs > MOST_SYSTEMS:
-            most = f"Nemenyi's test is of at most {MOST_SYSTEMS}"
-            notes.append(f"{n_runs} runs: {most}; none is given")
+        if len(table.runs) > MOST_SYSTEMS:
+            notes.append(f"Nemenyi's test is of at most {MOST_SYSTEMS} runs; none is given")
         return replace(table, notes=tuple(notes))
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
@@ -149,8 +149,8 @@ class Friedman(Analysis):
         ranks = [ranks_in(table, cell) for cell in range(len(table.scores))]
         values = self.values(np.stack(ranks), pairs, table.runs)
         labels = pair_labels(table.runs, pairs)
-        facts: dict[str, Any] = {"trials": 0, "alpha": self.alpha}
-        facts["blocks"] = COLLECTIONS if over_collections else TOPICS
+        blocks = COLLECTIONS if over_collections else TOPICS
+        facts: dict[str, Any] = {"trials": 0, "alpha": self.alpha, "blocks": blocks}
         if self.baseline is not None:
             facts["baseline"] = self.baseline
         if over_collections:
@@ -179,10 +179,11 @@ class Friedman(Analysis):
             if self.baseline is not None:
                 row |= against(mean, runs.index(self.baseline), n)
             rows.append(row)
-        critical = mean_ranks.critical_difference(k, n, self.alpha)
         return by_cell(rows) | {
             "mean_rank": of_runs,
-            "critical_difference": np.full(len(ranks), critical),
+            "critical_difference": np.full(
+                len(ranks), mean_ranks.critical_difference(k, n, self.alpha)
+            ),
             "rank_difference": apart,
             "p_nemenyi": p,
         }
@@ -193,21 +194,12 @@ def ranks_in(table: ScoreTable, cell: int) -> FloatArray:
     scores = table.scores[cell]
     if len(table.strata) > 1:
         scores = np.stack([table.means_in(part)[cell] for part in table.strata], axis=1)
-    signed = scores if table.higher[cell] else -scores
-    return mean_ranks.block_ranks(signed, least_of(table, cell))
+    return mean_ranks.block_ranks(scores if table.higher[cell] else -scores, least_of(table, cell))
 
 
 def against(of_runs: FloatArray, base: int, n: int) -> dict[str, FloatArray]:
     """Return z of each run against the baseline, and p-values after Holm; missing of itself."""
     z = (of_runs - of_runs[base]) / mean_ranks.rank_error(len(of_runs), n)
     others = np.delete(z, base)
-    p = np.insert(holm(mean_ranks.two_sided_normal(others)), base, np.nan)
-    return {"z": np.insert(others, base, np.nan), "p_baseline": p}
-
-
-def _lacks(name: str, lacking: Sequence[str], shared: Sequence[str]) -> str:
-    """Return that a collection lacks runs, and what to do."""
-    ways = [f"leave {name} out with {option('collections')}"]
-    if len(shared) > 1:
-        ways.append(f"rank the runs that all have: {option('runs', list(shared))}")
-    return f"{name} has no scores of {listed(lacking)}: {', or '.join(ways)}"
+    p = holm(np.maximum(2 * ndtr(-np.abs(others)), mean_ranks.LEAST_P))
+    return {"z": np.insert(others, base, np.nan), "p_baseline": np.insert(p, base, np.nan)}

@@ -87,11 +87,10 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         if "baseline" in attrs:
             found = rows["p_baseline"] < attrs["alpha"]
             better = int((found & (rows["z"] < 0)).sum())
-            worse = int((found & (rows["z"] > 0)).sum())
-            clause += f"; {better} better than {attrs['baseline']}, {worse} worse (Holm)"
-        verb = "has the best mean rank,"
-        value = first["mean_rank"]
-        yield Answer(str(label), value, None, None, ".2f", clause, "mean rank", first["run"], verb)
+            of = f"better than {attrs['baseline']}, {int(found.sum()) - better} worse (Holm)"
+            clause += f"; {better} {of}"
+        words = clause, "mean rank", first["run"], "has the best mean rank,"
+        yield Answer(str(label), first["mean_rank"], None, None, ".2f", *words)
 
 
 def bars_of(ordered: FloatArray, critical: float) -> Iterator[tuple[int, int]]:
@@ -113,7 +112,6 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
     n = min(total, canvas.most_rows)
     order = np.argsort(data["mean_rank"].values, kind="stable")[:n]
     ordered = data["mean_rank"].values[order]
-    labels = labels_of(data, names.RUN)
     critical = float(data["critical_difference"])
     bars = list(bars_of(ordered, critical)) if is_known(critical) else []
     n_left = (n + 1) // 2
@@ -127,7 +125,7 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
         end = low - margin if is_left else high + margin
         axes.plot([mean_rank, mean_rank, end], [0, row, row], color="0.25", linewidth=0.8)
         axes.annotate(
-            f"{labels[order[place]]}  {mean_rank:.2f}",
+            f"{labels_of(data, names.RUN)[order[place]]}  {mean_rank:.2f}",
             (end, row),
             xytext=(-3 if is_left else 3, 0),
             textcoords="offset points",
@@ -140,13 +138,13 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
         ends = [ordered[start] - margin / 2, ordered[stop] + margin / 2]
         axes.plot(ends, [0.45 + 0.35 * level] * 2, color=canvas.colours[0], linewidth=3)
     if is_known(critical):
-        top = -1.6
-        axes.plot([low, low + critical], [top, top], color="0.1", linewidth=1.4)
-        axes.annotate(f"CD = {critical:.3f}", (low, top), xytext=(0, 4), textcoords="offset points")
+        axes.plot([low, low + critical], [-1.6, -1.6], color="0.1", linewidth=1.4)
+        axes.annotate(
+            f"CD = {critical:.3f}", (low, -1.6), xytext=(0, 4), textcoords="offset points"
+        )
     axes.set(xlim=(low, high), ylim=(first_row + n_left, -2.6 if is_known(critical) else -0.5))
     axes.xaxis.set_ticks_position("top")
-    axes.spines["bottom"].set_visible(False)
-    axes.spines["left"].set_visible(False)
+    axes.spines[["bottom", "left"]].set_visible(False)
     axes.spines["top"].set(visible=True, position=("data", 0.0))
     axes.set_yticks([])
     axes.grid(visible=False)

@@ -20,7 +20,7 @@ from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import FloatArray, IntArray, groups_left_out
 from scorecube.collection.schema import label_array, labels_of
 from scorecube.collection.selection import DROPPED
-from scorecube.errors import BadPlan
+from scorecube.errors import BadPlan, UnknownName
 from scorecube.kernels.random.philox import stream_key
 from scorecube.kernels.ranks import concordance, tau_ap
 from scorecube.statistics.agreement import label_coefficients
@@ -90,13 +90,8 @@ class Comparison:
         if self.is_shared:
             by_run = self.judge.scores - self.truth.scores
         mean = by_run.mean(axis=1)
-        ends = np.empty((len(by_run), 2))
-        for cell in range(len(mean)):
-            width = width_of(self.truth, cell)
-            least = least_of(self.truth, cell)
-            samples = self.truth.samples(mean[cell])
-            guarded = guarded_estimate(samples, width, binary=False, least=least)
-            ends[cell] = difference_limits(guarded, width, CONFIDENCE)
+        limits_of_means = [self._limits(cell, mean[cell], False) for cell in range(len(mean))]
+        ends = np.array(limits_of_means)
         return {
             "run_bias": np.average(by_run, axis=-1, weights=sizes),
             "bias": np.average(mean, axis=-1, weights=sizes),
@@ -106,68 +101,64 @@ class Comparison:
 
     def corrections(self, sizes: Sequence[int]) -> Values:
         """Return corrected means, (cell, size, run); NaN for as many topics as there are."""
-        truth = self.truth.values
-        judge = self.judge.values
-        n_units = self.truth.sizes.size
-        means = np.full((3, len(truth), len(sizes), len(self.truth.runs)), np.nan)
-        for k, size in enumerate(sizes if self.is_shared else ()):
-            if size >= n_units:
-                continue  # all of them are a size of their own
-            labelled, others = np.split(self.order, [size or n_units])
-            for cell, run in np.ndindex(truth.shape[:2]):
-                h = truth[cell, run]
-                f = judge[cell, run]
-                further = [] if self.further is None else [self.further.values[cell, run]]
-                rest = np.concatenate([f[others], *further])
-                ends = self.truth.ranges[cell]
-                mean = corrected_mean(h[labelled], f[labelled], rest, ends, CONFIDENCE)
-                means[:, cell, k, run] = mean
-        return dict(zip(("corrected", "corrected_low", "corrected_high"), means, strict=True))
+        means = self._corrected(sizes, None)
+        return dict(zip(("corrected", "corrected_low", "corrected_high"), means, strict=False))
 
-    def differences(self, sizes: Sequence[int], base: int) -> Values:
+    def differences(self, sizes: Sequence[int], baseline: str | None) -> Values:
         """Return corrected differences from a run, (cell, size, run), and the labels they need.
 
         Of each topic the difference of both runs' scores is corrected, so that what a topic or the
         judge does to both alike does not count.
         """
-        truth = self.truth.values - self.truth.values[:, base : base + 1]
-        judge = self.judge.values - self.judge.values[:, base : base + 1]
+        if baseline is None:
+            return {}
+        if baseline not in self.truth.runs:
+            text = f"no run {baseline!r} in the scores of {self.name} and of the truth"
+            raise UnknownName(text, option="baseline")
+        found = self._corrected(sizes, self.truth.runs.index(baseline))
+        names_of = [f"corrected_difference{end}" for end in ("", "_low", "_high")]
+        return dict(zip([*names_of, "labels_needed"], found, strict=True))
+
+    def _corrected(self, sizes: Sequence[int], base: int | None) -> NDArray[np.float64]:
+        """Return means, or differences from a run, their limits, and the labels they need."""
+        truth = _less(self.truth.values, base)
+        judge = _less(self.judge.values, base)
+        further = judge[..., :0] if self.further is None else _less(self.further.values, base)
         n_units = self.truth.sizes.size
         found = np.full((4, len(truth), len(sizes), len(self.truth.runs)), np.nan)
         for k, size in enumerate(sizes if self.is_shared else ()):
             if size >= n_units:
-                continue
+                continue  # all of them are a size of their own
             labelled, others = np.split(self.order, [size or n_units])
             for cell, run in np.ndindex(truth.shape[:2]):
-                if run == base:
-                    continue
                 h = truth[cell, run, labelled]
-                f = judge[cell, run]
-                rest = f[others]
-                if self.further is not None:
-                    further = self.further.values[cell]
-                    rest = np.concatenate([rest, further[run] - further[base]])
-                width = width_of(self.truth, cell)
-                if len(rest):
-                    ends = None if width is None else (-width, width)
-                    mean = corrected_mean(h, f[labelled], rest, ends, CONFIDENCE)
-                else:
-                    mean = self._by_truth(cell, truth[cell, run], width)
-                needed = labels_needed(h, f[labelled], rest, mean[0])
-                found[:, cell, k, run] = *mean, needed
-        names_of = [f"corrected_difference{end}" for end in ("", "_low", "_high")]
-        return dict(zip([*names_of, "labels_needed"], found, strict=True))
+                f = judge[cell, run, labelled]
+                rest = np.concatenate([judge[cell, run, others], further[cell, run]])
+                ends = self.truth.ranges[cell]
+                if base is not None and ends is not None:
+                    ends = ends[0] - ends[1], ends[1] - ends[0]
+                mean = corrected_mean(h, f, rest, ends, CONFIDENCE)
+                if base is not None and not len(rest):  # of all topics the truth is known
+                    binary = bool(self.truth.binary[cell])
+                    mean = mean[0], *self._limits(cell, truth[cell, run], binary)
+                found[:, cell, k, run] = *mean, labels_needed(h, f, rest, mean[0])
+        if base is not None:
+            found[..., base] = np.nan
+        return found
 
-    def _by_truth(
-        self, cell: int, of_units: FloatArray, width: float | None
-    ) -> tuple[float, float, float]:
-        """Return a mean difference with its limits where all topics have labels of the truth."""
-        binary = bool(self.truth.binary[cell])
+    def _limits(self, cell: int, apart: FloatArray, binary: bool) -> tuple[float, float]:
+        """Return limits of a mean difference of all units."""
+        width = width_of(self.truth, cell)
+        samples = self.truth.samples(apart)
         least = least_of(self.truth, cell)
-        samples = self.truth.samples(of_units)
         guarded = guarded_estimate(samples, width, binary=binary, least=least)
         low, high = difference_limits(guarded, width, CONFIDENCE)
-        return float(of_units.mean()), float(low), float(high)
+        return float(low), float(high)
+
+
+def _less(scores: FloatArray, base: int | None) -> FloatArray:
+    """Return scores (cell, run, unit), less those of a run, if one is given."""
+    return scores if base is None else scores - scores[:, base : base + 1]
 
 
 def labels_needed(h: FloatArray, f: FloatArray, further: FloatArray, mean: float) -> float:
@@ -181,8 +172,7 @@ def labels_needed(h: FloatArray, f: FloatArray, further: FloatArray, mean: float
     if len(h) < LEAST_LABELLED or not len(m):
         return np.nan
     slope = float(np.cov(h, f)[0, 1] / f.var(ddof=1)) if np.ptp(f) > 0 else 0.0
-    rest = h - slope * f
-    residual = float(((rest - rest.mean()) ** 2).sum()) / (len(h) - 2)
+    residual = float((h - slope * f).var(ddof=2))
     variance = residual / m + slope**2 * float(every.var(ddof=1)) / len(every)
     found = np.abs(mean) > stdtrit(m - 2, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
     return float(m[found.argmax()]) if found.any() else np.nan

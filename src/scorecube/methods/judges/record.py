@@ -202,16 +202,6 @@ class Judges(Analysis):
         attrs |= {} if self.baseline is None else {"baseline": self.baseline}
         return result.assign_attrs(attrs | {"notes": notes})
 
-    def differences(self, comparison: Comparison, sizes: Sequence[int]) -> dict[str, Any]:
-        """Return corrected differences from the baseline, if there is one."""
-        runs = comparison.truth.runs
-        if self.baseline is None:
-            return {}
-        if self.baseline not in runs:
-            where = f"in the scores of {comparison.name} and of the truth"
-            raise UnknownName(f"no run {self.baseline!r} {where}", option="baseline")
-        return comparison.differences(sizes, runs.index(self.baseline))
-
     def judge_result(self, comparison: Comparison) -> xr.Dataset:
         """Return the result of one judge."""
         sizes = np.array([*self.labels, ALL_SHARED])
@@ -222,7 +212,7 @@ class Judges(Analysis):
             **comparison.biases(),
             **comparison.corrections(sizes.tolist()),
             **labels(comparison.counts),
-            **self.differences(comparison, sizes.tolist()),
+            **comparison.differences(sizes.tolist(), self.baseline),
             "labelled_topics": np.where(sizes, sizes, shared),
             "n_common_runs": len(comparison.truth.runs),
         }

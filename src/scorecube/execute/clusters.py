@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's pages, which know no certificates."""
 DASK_LOGGERS = ("asyncio", "tornado", "tornado.application", "distributed", "distributed.client")
+MALLOC = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+KEPT_BYTES = 2**26
 LOGGER = logging.getLogger("scorecube")
 MOST_SETTINGS = 2**20
 """Characters of a cluster file."""
@@ -95,6 +97,8 @@ def _settle(stack: ExitStack) -> None:
         "temporary-directory": stack.enter_context(folder),
         # Errors of workers are raised here, too.
         "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
+        # Dask's own thresholds return memory that the next block takes again.
+        **{f"distributed.nanny.pre-spawn-environ.{name}": KEPT_BYTES for name in MALLOC},
     }
     stack.enter_context(dask.config.set(settings))
     for logger in map(logging.getLogger, DASK_LOGGERS):
@@ -124,7 +128,8 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
         if is_queue:
             pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
             of_scheduler = PAGES | options.get("scheduler_options", {})
-            options = {"worker_extra_args": pages, **options, "scheduler_options": of_scheduler}
+            extra = [*pages, *options.get("worker_extra_args", ())]
+            options = {**options, "worker_extra_args": extra, "scheduler_options": of_scheduler}
             scale = scale or {"n": 1}
         elif is_local:
             shut = {} if "dashboard_address" in options else {"scheduler_kwargs": PAGES}

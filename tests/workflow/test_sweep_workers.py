@@ -13,13 +13,13 @@ import xarray as xr
 from distributed import Client, get_worker
 
 import scorecube as sc
-from scorecube.analyses.joined import ATTRIBUTES
+from scorecube.analyses.joined import ATTRIBUTES, part_of
 from scorecube.errors import SweepFailed
 from scorecube.execute import executor
 from scorecube.execute.executor import Executor, run_items
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_run
-from scorecube.workflow.sweep_run import Outcome, SweepTask
+from scorecube.workflow.sweep_run import Outcome, Parcel, SweepTask
 from scorecube.workflow.tasks import plan_in_study
 
 ENTRIES = (sc.Entry(sc.Swap(size=10), trials=40), sc.Entry(sc.Tukey(), trials=30))
@@ -98,7 +98,42 @@ def test_functions_are_called_by_workers_once_a_version(
     assert left == []
 
 
-@pytest.mark.parametrize("is_seen", [True])
+@pytest.mark.usefixtures("unseen")
+@pytest.mark.parametrize("source", ["functions", "cubes", "study", "more"])
+def test_workers_that_do_not_see_the_study_send_results(
+    client: Client,
+    cubes: dict[str, xr.Dataset],
+    expected: Tree,
+    tmp_path: Path,
+    here: list[str],
+    source: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = tmp_path / "s.zarr"
+    if source == "functions":
+        tree = sc.sweep(ENTRIES, functions(), client=client)
+    elif source == "cubes":
+        tree = sc.sweep(ENTRIES, cubes, client=client, study=path)
+    else:
+        study = sc.open_study(path, mode="a")
+        for name, cube in cubes.items():
+            study.add(name, cube=cube)
+        if source == "more":  # some results are there
+            sc.sweep(ENTRIES[:1], path, client=False)
+            here.clear()
+        tree = sc.sweep(ENTRIES, path, client=client)
+    assert_same(tree, expected)
+    assert here == []
+    warnings = [line for line in caplog.messages if "do not see" in line]
+    assert len(warnings) == 1
+    assert "inproc://" in warnings[0]
+    if source != "functions":
+        again = sc.sweep(ENTRIES, path, client=False)
+        assert_same(again, expected)
+        assert sc.open_study(path)["c0"].contents()["results"] == {"swap": 1, "tukey": 1}
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
 def test_what_takes_long_is_for_all_workers(
     client: Client,
     expected: Tree,
@@ -137,7 +172,7 @@ def test_the_largest_begin(client: Client, tmp_path: Path, monkeypatch: pytest.M
 
     def watched(client: Client, there: Any, parcels: Any, *others: Any, **how: Any) -> None:
         listed = list(parcels)
-        begun.extend(one.collections[0] for one in listed)
+        begun.extend(one.task.collections[0] for one in listed if isinstance(one, Parcel))
         run_items(client, there, listed, *others, **how)
 
     monkeypatch.setattr(sweep_run, "run_items", watched)
@@ -159,3 +194,22 @@ def test_tasks_have_names_that_a_person_reads(client: Client, tmp_path: Path) ->
     chosen = Executor(client, 2)
     task.run(chosen, block_units=20, progress=lambda *_: seen.update(client.run_on_scheduler(keys)))
     assert {("tukey covid", "0-20"), ("tukey covid", "20-40")} <= seen
+
+
+def test_collections_are_analysed_side_by_side(
+    client: Client, cubes: dict[str, xr.Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is short is computed by workers as a whole, what is long in blocks of all."""
+    swap = sc.Swap(size=10)
+    expected = {name: sc.analyse(cube, swap, trials=40) for name, cube in cubes.items()}
+    for longest in (60.0, 0.0):
+        monkeypatch.setattr(executor, "LONG", longest)
+        done: list[tuple[int, int]] = []
+        how: dict[str, Any] = {"progress": lambda *at, done=done: done.append(at)}
+        tree: Any = sc.analyse(cubes, swap, trials=40, client=client, **how)
+        assert tree.collection.values.tolist() == list(cubes)
+        for name, result in expected.items():
+            found = part_of(tree, name)
+            xr.testing.assert_equal(found, result)
+            assert found.attrs["digest"] == result.attrs["digest"]
+        assert [at for at in done if at[1] == 2] == [(1, 2), (2, 2)]

@@ -10,6 +10,7 @@ from scorecube.storage.upkeep import clean as clean
 from scorecube.storage.upkeep import find_rest as find_rest
 from scorecube.storage.upkeep import find_unclaimed as find_unclaimed
 from scorecube.storage.upkeep import merge as merge
+from scorecube.storage.upkeep import take_files as take_files
 from scorecube.storage.upkeep import verify_study as verify_study
 
 __all__ = ["Collection", "Study", "exists", "open_study"]

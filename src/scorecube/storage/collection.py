@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scorecube.errors import BadStudy, CorruptStudy
 from scorecube.storage import archives, heads
 from scorecube.storage.archives import BlockStore, StoredResult
-from scorecube.storage.heads import BLOCKS, CUBE, RANKINGS, RESULTS, Head
+from scorecube.storage.heads import BLOCKS, CUBE, GROUPS, RANKINGS, RESULTS, Head
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -65,6 +65,17 @@ class Collection:
                 "their judgements are needed, which scorecube evaluate reads"
             )
         return _read(lambda: heads.read_group(self.place, self.head, RANKINGS))
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files of what it is now: newest head, cube, rankings, results."""
+        head = self.head
+        groups = [head.group(kind) for kind in GROUPS if getattr(head, kind)]
+        key = f"{self.folder}/head.{head.number:05d}.json"
+        files = {key: self.place.read(key) or b""}
+        for path in (*groups, f"{self.folder}/{RESULTS}"):
+            below = heads.files_of(self.place, path)
+            files |= {f"{path}/{name}": content for name, content in below}
+        return files
 
     def contents(self) -> dict[str, Any]:
         """Return whether there are rankings, and numbers of current and outdated results."""

@@ -173,6 +173,11 @@ class Study:
         finally:
             self.place.delete(marker)
 
+    def write_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files of `Collection.files` of another study."""
+        for key, content in files.items():
+            self.place.write(key, content, synced=False)
+
     def add(
         self,
         name: str,

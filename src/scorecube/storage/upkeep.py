@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import chain
@@ -141,6 +142,13 @@ def merge(
         counts.update(_add(target, collection))
         progress(done, len(collections))
     return counts
+
+
+def take_files(target: Study, files: Mapping[str, bytes]) -> None:
+    """Merge into a study what another process computed of a collection (`Collection.files`)."""
+    with tempfile.TemporaryDirectory(prefix="scorecube-") as folder:
+        open_study(folder, mode="a").write_files(files)
+        merge(target.path, [folder])
 
 
 def _refuse_conflicts(target: Study, collections: Sequence[Collection]) -> None:

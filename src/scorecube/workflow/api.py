@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pandas as pd
 import xarray as xr
@@ -20,7 +22,14 @@ from scorecube.collection.evaluation import evaluate
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
 from scorecube.errors import BadPlan, in_python, option
-from scorecube.execute.executor import Progress, executor_for
+from scorecube.execute.executor import (
+    Executor,
+    Progress,
+    TooLong,
+    executor_for,
+    on_worker,
+    run_items,
+)
 from scorecube.execute.run import run
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
@@ -72,7 +81,7 @@ def analyse(
     block_units
         Trials, or pairs of runs, per block; does not change the result.
     progress
-        Called with (trials done, trials in total).
+        Called with (trials done, trials in total); on a client with (collections done, of all).
 
     Returns
     -------
@@ -108,9 +117,21 @@ def analyse(
     analysis = check_analysis(analysis)
     executor = executor_for(client, SHARED["workers"].checked(workers))
 
-    def analysed(one: CubeLike, record: Analysis) -> xr.Dataset:
+    cubes = cubes_of(cube)
+    if list(cubes) != [""] and analysis.joins:
+        analysis, groups = analysis.grouped(list(cubes))
+        if len(groups) == 1:
+            cubes = {"": analysis.join({name: cubes[name] for name in groups[0]}, {}, {})}
+
+    def analysed(
+        one: CubeLike,
+        executor: Executor,
+        progress: Progress | None = None,
+        notify: Callable[[str], None] = LOGGER.warning,
+    ) -> xr.Dataset:
         chosen = as_cube(one).compute()
         said = list[str]()
+        record = analysis
         if of_paper is not None:
             part, said = selection_of(of_paper, chosen, {})
             chosen = select(chosen, **part)
@@ -118,22 +139,53 @@ def analyse(
             said += remarks
         plan = make_plan(chosen, record, trials=trials, seed=seed, said=said)
         for warning in plan.warnings:
-            LOGGER.warning(in_python(warning))
+            notify(in_python(warning))
         result = run(plan, executor, block_units=block_units, progress=progress)
         if preset is None:
             return result
         return result.assign_attrs({PRESET: preset.split()[0], ADAPTED: said})
 
-    cubes = cubes_of(cube)
     if list(cubes) == [""]:
-        return analysed(cubes[""], analysis)
-    if analysis.joins:
-        record, groups = analysis.grouped(list(cubes))
-        if len(groups) == 1:
-            one = record.join({name: cubes[name] for name in groups[0]}, {}, {})
-            return analysed(one, record)
-        analysis = record
-    return _joined({name: analysed(one, analysis) for name, one in cubes.items()})
+        return analysed(cubes[""], executor, progress)
+    if executor.client is not None:
+        return _joined(_side_by_side(analysed, cubes, executor, progress))
+    return _joined({k: analysed(one, executor, progress) for k, one in cubes.items()})
+
+
+def _side_by_side(
+    analysed: Callable[..., xr.Dataset],
+    cubes: Mapping[str, xr.Dataset],
+    executor: Executor,
+    progress: Progress | None,
+) -> dict[str, xr.Dataset]:
+    """Return results by name: cubes are tasks of a client, the largest first; long ones blocks."""
+    ordered = sorted(cubes, key=lambda name: -cubes[name].nbytes)
+    results = dict[str, xr.Dataset]()
+
+    def take(position: int, result: xr.Dataset | None) -> None:
+        if result is not None:
+            for line in result.attrs["warnings"]:
+                LOGGER.warning(line)
+            results[ordered[position]] = result
+            if progress is not None:
+                progress(len(results), len(cubes))
+
+    labels = iter(ordered)
+    sent = [cubes[name] for name in ordered]
+    named: dict[str, Any] = {"name": "analyse", "label": lambda _: next(labels)}
+    run_items(executor.client, partial(_there, analysed), sent, take, **named)
+    for position, name in enumerate(ordered):
+        if name not in results:
+            take(position, analysed(cubes[name], executor, notify=LOGGER.debug))
+    return {name: results[name] for name in cubes}
+
+
+def _there(analysed: Callable[..., xr.Dataset], one: xr.Dataset) -> xr.Dataset | None:
+    """Return the result of a cube, computed by one worker; None for what all share."""
+    try:
+        return analysed(one, on_worker(), notify=LOGGER.debug)
+    except (MemoryError, TooLong):
+        return None
 
 
 def _joined(results: dict[str, xr.Dataset]) -> xr.Dataset:

@@ -51,9 +51,10 @@ def sweep(
         cubes, a cube with a dim ``collection``; or a study opened for writing, or its path, which
         keeps the results.
     client
-        A `distributed.Client`, whose workers compute whole collections. None takes the current one
-        of dask, and says so, or else local threads, and processes where these take long: then a
-        script needs ``if __name__ == "__main__":``; False takes these.
+        A `distributed.Client`, whose workers compute whole collections; they need not see the
+        study. None takes the current one of dask, and says so, or else local threads, and
+        processes where these take long: then a script needs ``if __name__ == "__main__":``; False
+        takes these.
     study
         Study, or its path, that cubes and results are stored in; by default nothing is kept.
     version

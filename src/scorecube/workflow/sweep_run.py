@@ -3,12 +3,14 @@
 On a client, tasks run on its workers, the largest first; what a worker lacks the memory for, or
 what takes it long, is computed in blocks on all of them. Without one, the first tasks run in this
 process, each with all cores; when they predict that the rest takes longer than `PATIENCE` seconds,
-whole tasks run side by side in processes of one thread. Each task stores its own results.
+whole tasks run side by side in processes of one thread. Each task stores its own results; workers
+that do not see the study send them here.
 """
 
 from __future__ import annotations
 
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -16,6 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import xarray as xr
 
 from scorecube.analyses.plan import digest_of
 from scorecube.errors import (
@@ -30,7 +34,7 @@ from scorecube.errors import (
 )
 from scorecube.execute.clusters import open_executor
 from scorecube.execute.executor import Executor, Progress, TooLong, on_worker, run_items
-from scorecube.storage import Study, open_study
+from scorecube.storage import Study, open_study, take_files
 from scorecube.workflow.sweep_file import Entry, Source, bytes_of_source, store_source
 from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 
@@ -40,6 +44,7 @@ PATIENCE = 20.0
 READING = "reading"
 """Subject of a problem that is no analysis."""
 Keep = Callable[["Outcome"], None]
+Files = Mapping[str, bytes]
 
 
 class Problem(NamedTuple):
@@ -79,6 +84,7 @@ class Outcome:
 
     lines: Notes on what was read.
     elsewhere: Whether memory was lacking, or it takes long: it is for all workers.
+    files: Those of the collection, from a worker that does not see the study.
     """
 
     stored: list[Stored] = field(default_factory=list)
@@ -86,6 +92,7 @@ class Outcome:
     left_out: list[Problem] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     elsewhere: bool = False
+    files: Files = field(default_factory=dict)
 
     @contextmanager
     def noting(self, collection: str, subject: str) -> Iterator[None]:
@@ -153,9 +160,7 @@ def run_sweep(
     if rest:
         rest = _side_by_side(study, rest, executor, keep)
         if rest:
-            notify(
-                f"{counted(len(rest), 'collection')} too long, too large, or not seen by a worker"
-            )
+            notify(f"{counted(len(rest), 'collection')} too long or too large for one worker each")
     for task in [*rest, *tasks[len(single) :]]:
         keep(compute(study, task, executor))
     return total
@@ -170,6 +175,16 @@ def _is_long(done: int, left: int, started: float, executor: Executor) -> bool:
     return (time.monotonic() - started) * left / max(done - 1, 1) > PATIENCE
 
 
+class Parcel(NamedTuple):
+    """A task as it is sent to a worker, without the entries, which all share.
+
+    files: Of its collection, for workers that do not see the study; None: these cannot do it.
+    """
+
+    task: SweepTask
+    files: Files | None
+
+
 @dataclass(frozen=True)
 class There:
     """Runs tasks in a worker process, with one thread.
@@ -181,10 +196,19 @@ class There:
     marker: str
     entries: Mapping[int, Entry]
 
-    def __call__(self, task: SweepTask) -> Outcome:
-        if (study := self.study()) is None:
+    def __call__(self, parcel: Parcel) -> Outcome:
+        task = replace(parcel.task, entries=self.entries)
+        if (study := self.study()) is not None:
+            return compute(study, task, on_worker())
+        if parcel.files is None:
             return Outcome(elsewhere=True)
-        return compute(study, replace(task, entries=self.entries), on_worker())
+        with tempfile.TemporaryDirectory(prefix="scorecube-") as folder:
+            study = open_study(folder, mode="a")
+            study.write_files(parcel.files)
+            outcome = compute(study, task, on_worker())
+            if (name := task.collections[0]) in study:
+                outcome.files = study[name].files()
+        return outcome
 
     def study(self) -> Study | None:
         """Return the study, if this process sees it; its folder may be another one here."""
@@ -194,17 +218,41 @@ class There:
                 return study
         return None
 
+    def blind(self, _: object) -> str:
+        """Return the address of this worker if it does not see the study, else nothing."""
+        return "" if self.study() is not None else on_worker().name
+
 
 def _side_by_side(
     study: Study, tasks: Sequence[SweepTask], executor: Executor, keep: Keep
 ) -> list[SweepTask]:
     """Run whole tasks on workers, the largest first; return those that all workers share."""
-    ordered = _largest_first(study, tasks)
+    blind: list[str] = []
+    sent: list[SweepTask] = []
     left: list[SweepTask] = []
 
+    def parcels() -> Iterator[Parcel]:
+        for task in _largest_first(study, tasks):
+            outcome = Outcome()
+            parcel = Parcel(task, None)
+            if any(blind):
+                with outcome.noting(task.collections[0], READING):
+                    parcel = _whole_parcel(study, task, outcome, executor.workers)
+            if outcome.failed:
+                keep(outcome)
+            else:
+                sent.append(task)
+                yield parcel._replace(task=replace(parcel.task, entries={}))
+
     def take(position: int, outcome: Outcome) -> None:
+        if outcome.files:
+            stored = outcome.stored
+            outcome.stored = []
+            with outcome.noting(sent[position].collections[0], READING):
+                take_files(study, outcome.files)
+                outcome.stored = stored
         if outcome.elsewhere:
-            left.append(ordered[position])
+            left.append(sent[position])
         else:
             keep(outcome)
 
@@ -216,8 +264,15 @@ def _side_by_side(
             client = stack.enter_context(open_executor(local)).client
         path = study.path if "://" in study.path else str(Path(study.path).absolute())
         there = There(path, stack.enter_context(study.marked()), tasks[0].entries)
-        sent = [replace(task, entries={}) for task in ordered]
-        run_items(client, there, sent, take, name="sweep", label=lambda one: one.collections[0])
+        run_items(client, there.blind, [path], lambda _, address: blind.append(address))
+        how: dict[str, Any] = {"name": "sweep", "label": lambda one: one.task.collections[0]}
+        if any(blind):
+            how["ahead"] = 2 * executor.workers  # whole collections, which are in memory here
+            LOGGER.warning(
+                "workers, such as %s, do not see %s: they send results, and this process stores "
+                "them", blind[0], path,
+            )  # fmt: skip
+        run_items(client, there, parcels(), take, **how)
     return left
 
 
@@ -226,6 +281,16 @@ def _largest_first(study: Study, tasks: Sequence[SweepTask]) -> list[SweepTask]:
     if all(task.source is None for task in tasks):
         sizes |= {one.name: one.head.facts["cube"]["bytes"] for one in study.collections()}
     return sorted(tasks, key=lambda task: -sizes[task.collections[0]])
+
+
+def _whole_parcel(study: Study, task: SweepTask, outcome: Outcome, workers: int) -> Parcel:
+    """Return a task with the files of its collection; a new one can be made anywhere."""
+    name = task.collections[0]
+    is_portable = isinstance(task.source, xr.Dataset) or callable(task.source)
+    if is_portable and name not in study:
+        return Parcel(task, {})
+    read_source(study, task, outcome, workers)
+    return Parcel(replace(task, source=None), study[name].files())
 
 
 def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:

@@ -115,16 +115,22 @@ def test_links_within_the_page_lead_somewhere(tab: Tab, page: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize(("width", "height"), [(PHONE, 844), (1280, 720), (1920, 1080)])
-def test_the_first_screen_has_few_words_and_six_rows(
-    tab: Tab, leaders: Path, width: int, height: int
+@pytest.mark.parametrize(
+    ("width", "height", "rows"), [(PHONE, 844, 1), (1280, 720, 6), (1920, 1080, 6)]
+)
+def test_the_first_screen_has_all_answers_few_words_and_rows(
+    tab: Tab, leaders: Path, width: int, height: int, rows: int
 ) -> None:
+    """A phone has the cards, none of which is scrolled to, and the leader."""
     tab.resize(width, height, phone=width <= PHONE)
     tab.open(leaders)
     assert tab.value("document.querySelectorAll('.card').length") == 5
     assert tab.value(WORDS) <= 110
-    row = "document.querySelector('.board tbody').rows[5].getBoundingClientRect().bottom"
+    row = f"document.querySelector('.board tbody').rows[{rows - 1}].getBoundingClientRect().bottom"
     assert tab.value(row) <= height
+    assert tab.value(
+        "[...document.querySelectorAll('.card')].every(each => each.getBoundingClientRect().right <= innerWidth)"
+    )
 
 
 @pytest.mark.parametrize("width", [PHONE, 768, 1280, 1920])

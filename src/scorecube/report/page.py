@@ -232,7 +232,7 @@ def render(
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
     labels = list(dict.fromkeys(board["label"] for board in leaderboards))
-    labels = labels or _labels_of_answers(sections, metrics)
+    labels = list(dict.fromkeys([*labels, *_labels_of_answers(sections, metrics)]))
     chapters = _chapters([section for section in sections if section is not board])
     ids = {LEADERBOARD.text: "runs"} | {each["heading"]: each["id"] for each in chapters}
     cited = dict.fromkeys(chain.from_iterable(section.references for section in sections))

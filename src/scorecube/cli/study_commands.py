@@ -27,6 +27,7 @@ MIN_DIFF = "Difference that the number of topics is for; 0.1 by default."
 CLEAN = "Delete what killed commands left, replaced scores and old packs, a day old or more."
 PACKED = "swap, leaderboard, ..., and scores; all by default."
 MARK = "How to mark what the paper of the table has in boldface."
+WIDTH = "Place in an article of two columns that a table in LaTeX fits into."
 WHERE = "Of results with this option only, e.g. summary=area; several by commas."
 Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
 
@@ -79,6 +80,7 @@ def show(
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
     where: Annotated[Text, flag("--where", WHERE)] = None,
     mark: Annotated[Optional[Literal["bold", "superscript"]], flag("--mark", MARK)] = None,
+    width: Annotated[Optional[Literal["column", "page"]], flag("--width", WIDTH)] = None,
 ) -> None:
     """Print a table of scores or results.
 
@@ -107,7 +109,7 @@ def show(
     )
     check_columns(frame, wanted)
     frame = select_rows(frame, sort=split(sort), top=top)
-    echo_table(frame, form, columns=wanted, caption=caption, digits=digits, mark=mark)
+    echo_table(frame, form, columns=wanted, caption=caption, digits=digits, mark=mark, fit=width)
 
 
 def figure(

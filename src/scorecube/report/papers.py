@@ -18,7 +18,7 @@ from scorecube.declare import Table, View
 from scorecube.errors import counted
 from scorecube.methods import index
 from scorecube.report.result_parts import conditions, of_metrics, select_rows, view_of_result
-from scorecube.report.text_tables import marked, render
+from scorecube.report.text_tables import Fit, marked, render
 
 CAPTIONED = ("latex", "markdown")
 ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)
@@ -32,6 +32,7 @@ def latex(
     *,
     metrics: Sequence[MetricLike] | None = None,
     digits: int | None = None,
+    width: Fit | None = None,
 ) -> str:
     r"""Return a table of a result in LaTeX (booktabs), with a caption, for a paper.
 
@@ -50,11 +51,13 @@ def latex(
         Metrics to show, in this order; all by default.
     digits
         Decimals of numbers; by default those that limits allow.
+    width
+        ``column`` or ``page`` of an article of two columns, into which it is made to fit.
 
     Returns
     -------
     text
-        A ``table`` environment.
+        A ``table`` environment; ``table*`` for a page.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def latex(
     >>> print(latex(cube, columns=["run", "mean"]).splitlines()[3])
     \begin{tabular}{lr} % \usepackage{booktabs}
     """
-    return _text("latex", result, table, columns, top, metrics, digits)
+    return _text("latex", result, table, columns, top, metrics, digits, width)
 
 
 def markdown(
@@ -115,6 +118,7 @@ def _text(
     top: int | None,
     metrics: Sequence[MetricLike] | None,
     digits: int | None,
+    fit: Fit | None = None,
 ) -> str:
     view = view_of_result(result)
     result = as_cube(result)
@@ -122,7 +126,7 @@ def _text(
     columns = None if columns is None else labels("columns", columns)
     shown = select_rows(frame_of(table, of_metrics(result, metrics)), top=top)
     above = caption(view, table, [result], shown, form)
-    return render(shown, form, columns=columns, caption=above, digits=digits)
+    return render(shown, form, columns=columns, caption=above, digits=digits, fit=fit)
 
 
 def caption(

@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,9 @@ MOST_ROWS = 12
 MOST_MADE = 200_000
 """Rows that are shown, and of a table that is made for them."""
 FORMATS = ("text", "csv", "json", "markdown", "latex")
+Fit = Literal["column", "page"]
+LETTERS = {"column": 52, "page": 112}
+"""Of small type in a column of 8.4 cm, and in the width of the page."""
 MOST_IN_LATEX = 6
 """Columns where none are chosen."""
 LEAST = 14
@@ -82,6 +85,7 @@ def render(
     caption: str = "",
     digits: int | None = None,
     mark: str | None = None,
+    fit: Fit | None = None,
 ) -> str:
     """Return a table as text without its last newline.
 
@@ -93,6 +97,7 @@ def render(
     columns: Columns to show, limits by names such as ``mean_limits``; all by default.
     caption: Of a table in LaTeX or Markdown, in their marks.
     digits: Decimals of rounded numbers; None for those that limits allow.
+    fit: Place in an article of two columns that a table in LaTeX fits into.
     mark: ``bold`` or ``superscript``, of what the paper of a table prints in boldface.
     Raises UnknownName: An unknown format, or a column that the table does not have.
     Raises BadPlan: Marks of a table without any.
@@ -121,7 +126,7 @@ def render(
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
-    text = (_latex if form == "latex" else _markdown)(cells, caption)
+    text = _latex(cells, caption, fit) if form == "latex" else _markdown(cells, caption)
     return written(text, form)
 
 
@@ -211,8 +216,11 @@ def _markdown(cells: Cells, caption: str) -> str:
     )
 
 
-def _latex(cells: Cells, caption: str) -> str:
-    """Return a table in LaTeX: a float with its caption, or, without one, what stands in it."""
+def _latex(cells: Cells, caption: str, fit: Fit | None) -> str:
+    """Return a table in LaTeX: a float with its caption, or, without one, what stands in it.
+
+    A table that is wider than its place is made smaller, by the package graphicx.
+    """
     spec = "".join("r" if name in cells.numeric else "l" for name in cells.columns)
     text = (
         pd.DataFrame(_escaped(cells, "latex").columns)
@@ -221,10 +229,16 @@ def _latex(cells: Cells, caption: str) -> str:
         .replace(f"{{{spec}}}", f"{{{spec}}} % \\usepackage{{booktabs}}", 1)
         .rstrip()
     )
+    longest = [max(map(len, [name, *texts])) for name, texts in cells.columns.items()]
+    if fit is not None and sum(longest) + 2 * (len(longest) - 1) > LETTERS[fit]:
+        text = text.replace("{booktabs}", "{booktabs,graphicx}", 1)
+        text = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{text}}}"
     if not caption:
         return text
-    above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
-    return "\n".join([*above, text, r"\end{table}"])
+    float_of = "table*" if fit == "page" else "table"
+    size = [] if fit is None else [r"\small"]
+    above = [rf"\begin{{{float_of}}}", r"\centering", *size, rf"\caption{{{caption}}}"]
+    return "\n".join([*above, text, rf"\end{{{float_of}}}"])
 
 
 def marked(text: str, form: str) -> str:
@@ -356,7 +370,9 @@ def _shown(
     lines = aligned(cells, width)
     if limited := [parts for parts in layout.values() if len(parts) == len(LIMITS)]:
         labels = frame[LABEL] if LABEL in frame else frame.get(names.METRIC)
-        scales = np.zeros(len(frame), int) if labels is None else pd.factorize(labels)[0]
+        scales = np.zeros(len(frame), int)
+        if labels is not None and (labels.value_counts() > 1).any():
+            scales = pd.factorize(labels)[0]
         lines = _with_bars(lines, frame[list(limited[0])].to_numpy(float), scales, width)
     return [*textwrap.wrap(title, width), "", *lines, *below, ""]
 

@@ -27,7 +27,9 @@ SIZE = re.compile(r"\([\d,]+ KiB\)")
 """What another machine, or another release of a library, makes different."""
 WIDTH = 98
 """Columns of a page."""
-PROGRESS = re.compile(r".+: [\d,]+ of [\d,]+ \w+|compiling .+|(sweep|drawing|merging): \d+%.*")
+PROGRESS = re.compile(
+    r".+: [\d,]+ of [\d,]+ \w+(, .+ left)?|compiling .+|(sweep|drawing|merging): \d+%.*"
+)
 """A line that only a slow machine, or the first use, prints."""
 
 

@@ -26,8 +26,8 @@ from scorecube.collection.schema import labels_of
 from scorecube.declare import View
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, write_file
+from scorecube.report.readable import shorten
 from scorecube.report.result_parts import conditions, of_metrics, view_of_result
-from scorecube.report.text_tables import shorten
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.

@@ -17,8 +17,9 @@ from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.declare import Table, View
 from scorecube.errors import counted
 from scorecube.methods import index
+from scorecube.report.markup import Fit, marked
 from scorecube.report.result_parts import conditions, of_metrics, select_rows, view_of_result
-from scorecube.report.text_tables import Fit, marked, render
+from scorecube.report.text_tables import render
 
 CAPTIONED = ("latex", "markdown")
 ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)

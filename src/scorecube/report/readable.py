@@ -16,6 +16,9 @@ from scorecube.declare.numbers import NONE, UNKNOWN, decimals_between
 from scorecube.errors import UnknownName, option, visible
 
 TO = "\N{EN DASH}"
+LEAST = 14
+"""Letters that a shortened label keeps."""
+CUT = "…"
 OF_METRICS = ("metric", "label", "metric_a", "metric_b")
 """Columns whose labels tell on which scale numbers are."""
 PLAIN = ".4f"
@@ -196,3 +199,37 @@ def _beside(value: str, *ends: str, to: str) -> str:
     low, high = ("no limit" if end == NONE else end for end in ends)
     to = " to " if "-" in low[:1] + high[:1] else to  # a dash is no minus
     return f"{value} ({low.removesuffix('%')}{to}{high})"
+
+
+def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
+    """Return the lines of a table, the headings first; labels are shortened to a width."""
+    widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
+    over = sum(widths.values()) + 2 * (len(widths) - 1) - (math.inf if width is None else width)
+    labels = [name for name in widths if name not in cells.numeric]
+    for name in sorted(labels, key=lambda name: -widths[name]):
+        cut = int(min(max(over, 0), max(0, widths[name] - max(len(name), LEAST))))
+        widths[name] -= cut
+        over -= cut
+    sides = [">" if name in cells.numeric else "<" for name in widths]
+    lines = [
+        "-" * (wide - 1) + (rule if side == ">" else "-")
+        for wide, side in zip(widths.values(), sides, strict=True)
+    ]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths.values(), sides, strict=True)
+        padded = [f"{shorten(cell, wide):{side}{wide}}" for cell, wide, side in cells]
+        return gap.join(padded).rstrip()
+
+    above = [line([*widths])]
+    if rule:
+        above.append(line(lines))
+    return [*above, *map(line, zip(*cells.columns.values(), strict=True))]
+
+
+def shorten(text: str, width: int) -> str:
+    """Return the beginning and the end of a text, as labels differ in either."""
+    if len(text) <= width:
+        return text
+    behind = (width - 1) // 2
+    return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")

@@ -8,12 +8,10 @@ apostrophe stands before what a spreadsheet would take for a formula.
 from __future__ import annotations
 
 import csv
-import math
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +38,17 @@ from scorecube.errors import BadPlan, UnknownName, counted, option, visible
 from scorecube.files import is_formula
 from scorecube.report.contents import as_json
 from scorecube.report.marks import with_marks, written
-from scorecube.report.readable import TO, Cells, check_columns, intervals_of, layout_of, readable
+from scorecube.report.markup import Fit, in_latex, in_markdown
+from scorecube.report.readable import (
+    LEAST,
+    TO,
+    Cells,
+    aligned,
+    check_columns,
+    intervals_of,
+    layout_of,
+    readable,
+)
 from scorecube.report.result_parts import answers, conditions, median_of, view_of_result
 
 LABEL = "label"
@@ -52,29 +60,8 @@ MOST_ROWS = 12
 MOST_MADE = 200_000
 """Rows that are shown, and of a table that is made for them."""
 FORMATS = ("text", "csv", "json", "markdown", "latex")
-Fit = Literal["column", "page"]
-LETTERS = {"column": 52, "page": 112}
-"""Of small type in a column of 8.4 cm, and in the width of the page."""
 MOST_IN_LATEX = 6
 """Columns where none are chosen."""
-LEAST = 14
-"""Letters that a shortened label keeps."""
-CUT = "…"
-LATEX = {letter: "\\" + letter for letter in "_%&#${}"} | {
-    "^": r"\^{}",
-    "~": r"\~{}",
-    "\\": r"\textbackslash{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "[": "{[}",
-    "*": "{*}",
-    "†": r"\textsuperscript{\dag}",
-    "‡": r"\textsuperscript{\ddag}",
-    TO: "--",
-}
-MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
-"""Marks of Markdown: an ampersand begins a character's name, dollars come in pairs."""
-MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 
 
 def render(
@@ -126,7 +113,7 @@ def render(
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         kept = [name for name, parts in layout.items() if parts[0] not in constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
-    text = _latex(cells, caption, fit) if form == "latex" else _markdown(cells, caption)
+    text = in_latex(cells, caption, fit) if form == "latex" else in_markdown(cells, caption)
     return written(text, form)
 
 
@@ -157,97 +144,6 @@ def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
             kept.append(name)
             room -= least + 2
     return cells.only(kept), [name for name in cells.columns if name not in kept]
-
-
-def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
-    """Return the lines of a table, the headings first; labels are shortened to a width."""
-    widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
-    over = sum(widths.values()) + 2 * (len(widths) - 1) - (math.inf if width is None else width)
-    labels = [name for name in widths if name not in cells.numeric]
-    for name in sorted(labels, key=lambda name: -widths[name]):
-        cut = int(min(max(over, 0), max(0, widths[name] - max(len(name), LEAST))))
-        widths[name] -= cut
-        over -= cut
-    sides = [">" if name in cells.numeric else "<" for name in widths]
-    lines = [
-        "-" * (wide - 1) + (rule if side == ">" else "-")
-        for wide, side in zip(widths.values(), sides, strict=True)
-    ]
-
-    def line(row: Sequence[str]) -> str:
-        cells = zip(row, widths.values(), sides, strict=True)
-        padded = [f"{shorten(cell, wide):{side}{wide}}" for cell, wide, side in cells]
-        return gap.join(padded).rstrip()
-
-    above = [line([*widths])]
-    if rule:
-        above.append(line(lines))
-    return [*above, *map(line, zip(*cells.columns.values(), strict=True))]
-
-
-def shorten(text: str, width: int) -> str:
-    """Return the beginning and the end of a text, as labels differ in either."""
-    if len(text) <= width:
-        return text
-    behind = (width - 1) // 2
-    return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")
-
-
-def _escaped(cells: Cells, form: str) -> Cells:
-    """Return a table in which marks of a format are escaped."""
-    columns = dict[str, list[str]]()
-    numeric = set[str]()
-    for name, texts in cells.columns.items():
-        made = [marked(text, form) for text in texts]
-        heading = marked(name, form).ljust(3 * (form == "markdown"))
-        if name in cells.numeric:
-            numeric.add(heading)
-            made = [MINUS.sub("$-$", text) for text in made] if form == "latex" else made
-        columns[heading] = made
-    return Cells(columns, frozenset(numeric))
-
-
-def _markdown(cells: Cells, caption: str) -> str:
-    """Return a table in Markdown, below its caption."""
-    lines = aligned(_escaped(cells, "markdown"), rule=":", gap=" | ")
-    wide = max(map(len, lines))
-    return "\n".join(
-        [*([caption, ""] if caption else []), *(f"| {line:{wide}} |" for line in lines)]
-    )
-
-
-def _latex(cells: Cells, caption: str, fit: Fit | None) -> str:
-    """Return a table in LaTeX: a float with its caption, or, without one, what stands in it.
-
-    A table that is wider than its place is made smaller, by the package graphicx.
-    """
-    spec = "".join("r" if name in cells.numeric else "l" for name in cells.columns)
-    text = (
-        pd.DataFrame(_escaped(cells, "latex").columns)
-        .style.hide(axis="index")
-        .to_latex(column_format=spec, hrules=True)
-        .replace(f"{{{spec}}}", f"{{{spec}}} % \\usepackage{{booktabs}}", 1)
-        .rstrip()
-    )
-    longest = [max(map(len, [name, *texts])) for name, texts in cells.columns.items()]
-    if fit is not None and sum(longest) + 2 * (len(longest) - 1) > LETTERS[fit]:
-        text = text.replace("{booktabs}", "{booktabs,graphicx}", 1)
-        text = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{text}}}"
-    if not caption:
-        return text
-    float_of = "table*" if fit == "page" else "table"
-    size = [] if fit is None else [r"\small"]
-    above = [rf"\begin{{{float_of}}}", r"\centering", *size, rf"\caption{{{caption}}}"]
-    return "\n".join([*above, text, rf"\end{{{float_of}}}"])
-
-
-def marked(text: str, form: str) -> str:
-    """Return a text in which the marks of a format are escaped."""
-    if form == "markdown":
-        return MARKDOWN.sub(r"\\\g<0>", text)
-    # Two hyphens would become a dash.
-    apart = re.sub("-(?=-)", "-\0", text)
-    return "".join(LATEX.get(letter, letter) for letter in apart).replace("\0", "{}")
 
 
 def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataFrame:

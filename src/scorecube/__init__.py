@@ -16,6 +16,7 @@ from scorecube.report import report as report  # before others import the packag
 if TYPE_CHECKING:
     from scorecube import testing as testing
     from scorecube.analyses.protocol import Analysis as Analysis
+    from scorecube.analyses.rank_sets import rank_sets as rank_sets
     from scorecube.analyses.variances import variances as variances
     from scorecube.collection.rankings import with_rankings as with_rankings
     from scorecube.collection.selection import select as select
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from scorecube.methods.design.sizes import topic_set_size as topic_set_size
     from scorecube.methods.design.sizes import wcw as wcw
     from scorecube.methods.index import *  # noqa: F403
-    from scorecube.methods.leaderboard.record import rank_sets as rank_sets
     from scorecube.metrics.registry import metric as metric
     from scorecube.report.papers import latex as latex
     from scorecube.report.papers import markdown as markdown
@@ -65,7 +65,7 @@ __version__ = "1.0.0.dev0"
 _NAMES = {
     "analyses.protocol": "Analysis",
     "analyses.variances": "variances",
-    "methods.leaderboard.record": "rank_sets",
+    "analyses.rank_sets": "rank_sets",
     "collection.rankings": "with_rankings",
     "collection.selection": "select standardise",
     "methods.design.sizes": "topic_set_size wcw",

@@ -46,6 +46,9 @@ JUDGE_LEVEL: Final = "judge_level"  # level under a judge, where `LEVEL` is that
 LABEL_STATISTIC: Final = "label_statistic"  # kappa, weighted_kappa or alpha of labels
 N_LABELLED: Final = "n_labelled"  # topics with labels of the truth that means are corrected by
 
+MATCH: Final = "match"  # battles of two systems on a prompt
+BATTLER: Final = "battler"  # a system in battles, whatever runs are selected
+
 # Coordinates and variables of the three kinds of dataset.
 TEAM: Final = "team"  # team of a run (along run); where teams are left out, a dimension
 SYSTEM: Final = "system"  # system whose repetition a run is, as a model with a seed (along run)

@@ -10,6 +10,7 @@ import pytest
 
 from scorecube.methods import index
 from tests.conftest import trials_of
+from tests.methods import own
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Tree
@@ -21,7 +22,10 @@ def test_a_dry_run_changes_no_file(
     scorecube: Cli, analysed_study: Path, tree: Callable[[Path], Tree], name: str
 ) -> None:
     before = tree(analysed_study)
-    chosen = ["--truth" if name == "judges" else "--collection", "small"]
+    chosen = [
+        "--truth" if name == "judges" else "--collection",
+        name if own(name, "CUBE") else "small",
+    ]
     words = [*trials_of(name, 7), "--seed", 2, "--dry-run"]
     outcome = scorecube(name, analysed_study, *chosen, *words).succeeded()
     assert outcome.stderr

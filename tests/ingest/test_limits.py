@@ -84,8 +84,8 @@ def test_a_table_of_topics_and_ranks_that_does_not_fit_is_refused(tmp_path: Path
     assert cube["score"].sel(topic="1").values.tolist() == [[[1.0]]]
 
 
-ELSEWHERE = ("judges", "teams")
-"""Analyses that need sets of judgements, or scores as evaluated from judgements, which are never out of range."""
+ELSEWHERE = ("judges", "teams", "battles")
+"""Analyses that need sets of judgements, battles, or scores as evaluated from judgements, which are never out of range."""
 
 
 def edge_cube(scale: float) -> xr.Dataset:

@@ -3,6 +3,7 @@
 LAWS: what becomes of its results under `RELATIONS` of `tests/analyses/test_metamorphic.py`, or why nothing is known.
 DRAWN: table and column whose numbers its figure shows.
 OPTIONS: with which the suites try it.
+CUBE: makes the cube that it takes, where that is not one of scores.
 """
 
 from __future__ import annotations

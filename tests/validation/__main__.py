@@ -16,6 +16,7 @@ page's table; a part writes its own rows. With ``--samples`` rows are only print
 | maxt | any pair significant though none differs (`maxt`) |
 | friedman | error of mean ranks: any difference, any pair, any from a baseline (`friedman`) |
 | board | the same of weighted means over collections |
+| battles | limits and rank sets of strengths (`battles`) |
 | gate | false verdicts, limits of differences, false equivalence |
 | many | false verdicts of gates over four collections and five metrics |
 | pairs | p-values beside limits, t with Holm, Tukey's limits near the end of the range |

@@ -35,6 +35,7 @@ GOALS = {
     "Friedman": ERROR,
     "Nemenyi": ERROR,
     "mean ranks, Holm": ERROR,
+    "battles: rank sets": COVERED,
     "equivalent": ERROR,
     "false pass": ONE_SIDED,
     "false fail": ONE_SIDED,
@@ -95,7 +96,11 @@ class Row(NamedTuple):
 def rows_of(part: str, case: Case, number: int, seed: int) -> Iterator[Row]:
     """Measure a case; of values by run there is a row of their mean and one of the worst run."""
     for quantity, values in case.measure(case.make(), number, seed).items():
-        goal = None if "bias" in quantity or "width" in quantity else GOALS.get(quantity, case.goal)
+        goal = (
+            None
+            if any(word in quantity for word in ("bias", "width", "share without"))
+            else GOALS.get(quantity, case.goal)
+        )
         found = {quantity: values}
         if values.ndim > 1 and values.shape[1] > 1 and goal is not None:
             found[f"{quantity}, worst"] = rates.worst_of(values, largest=goal.error)

@@ -44,6 +44,10 @@ SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("pairs", ("paired t: p against limits", "compare: p against limits")): "p against limits",
     ("pairs", ("t with Holm",)): "t with Holm, near the end of the range",
     ("pairs", ("Tukey limits",)): "Tukey's limits, near the end of the range",
+    ("battles", ("strengths",)): "battles: strengths",
+    ("battles", ("strengths, worst",)): "battles: strengths, worst system",
+    ("battles", ("battles: rank sets",)): "battles: rank sets",
+    ("battles", ("share without strengths",)): "battles: share without some strength",
     ("gate", ("equivalent",)): "equivalent at the margin",
 }
 """Rows of the table by part and quantities."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from tests.validation import rates, truths
+from tests.validation.battles import battles
 from tests.validation.cases import MODEL, POPULATION, Case
 from tests.validation.pairs import many
 from tests.validation.pairs import pairs as tests_of_pairs
@@ -287,5 +288,6 @@ def bags() -> Cases:
 PARTS: dict[str, Callable[[], Cases]] = {
     **{each.__name__: each for each in (means, leader, sets, maxt, friedman, board, gate, many)},
     "pairs": tests_of_pairs,
+    "battles": battles,
     **{each.__name__: each for each in (groups, bags)},
 }

@@ -52,6 +52,8 @@ def make_table(
     on_grid: Whether scores are put on the grid, which refuses differences that are too small.
     """
     cube = as_cube(cube)
+    if names.MATCH in cube.dims:
+        raise BadPlan("these are battles, which have no scores by topic: analyse them by battles")
     notes = list[str]()
     schema.check(cube, schema.CUBE, "the cube")
     if undecided(cube):  # a lazy cube: before means over seeds, which are not 0 and 1

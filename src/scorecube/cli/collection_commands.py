@@ -225,7 +225,8 @@ def preferences(
 ) -> None:
     """Add the agreement of metrics with preferences of people as a collection of metrics.
 
-    Sakai and Zeng 2021. Then leaderboard has ranks of metrics, tukey tests between them.
+    Sakai and Zeng 2021. Then leaderboard has ranks of metrics, tukey tests between them; battles
+    ranks the systems themselves, by preferences that import reads.
 
     Example: scorecube preferences study.zarr people.csv --name agreement
     """

@@ -46,6 +46,10 @@ def merge_cubes(
     replace: Whether scores of both are those of the new cube; otherwise they must be equal.
     """
     anew = f"use {option('replace', True)} to start over"
+    if names.MATCH in {*old.dims, *new.dims}:
+        if old.identical(new):
+            return old
+        raise OtherCollection(f"{what} holds battles, or is to hold some: none are added; {anew}")
     sides = (old, new)
     for dim in (names.TOPIC,) if grow else (names.RUN, names.TOPIC):
         if schema.labels_of(old, dim) != schema.labels_of(new, dim):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
+from scorecube.ingest.battles import is_of_battles
 from scorecube.ingest.columns import no_table
 from scorecube.ingest.delimited import LINE, ROW, CellTable
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
@@ -92,6 +93,8 @@ def _part_of(found: Format, file: File, read: Any) -> ScorePart | None:
         if file.notes:
             return None
         raise BadInput("no samples", file.path)
+    if is_of_battles(frame):
+        return ScorePart(frame, file.path, file.notes)
     if lacking := [role for role in ("run", "topic", SCORE) if role not in frame]:
         raise BadInput(f"the layout {found.name} returns no column {lacking[0]!r}", file.path)
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))

@@ -14,6 +14,7 @@ from scorecube.errors import UnknownName
 if TYPE_CHECKING:
     from scorecube.analyses.calculation import Calculation
     from scorecube.analyses.protocol import Analysis, Method
+    from scorecube.methods.battles.record import Battles
     from scorecube.methods.compare.record import Compare, Gate
     from scorecube.methods.correlate.record import Correlation
     from scorecube.methods.design.record import Design, WorstCaseWidths
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from scorecube.methods.variances import Variances
 
     __all__ = [
+        "Battles",
         "Board",
         "Bootstrap",
         "Compare",
@@ -107,6 +109,12 @@ BUILT_IN = (
         "Board: one ranking from many collections, with limits, rank sets, and groups.",
         LEAD,
         also="macro average, Borda count",
+    ),
+    Entry(
+        "battles",
+        "battles.record:Battles",
+        "Battles of pairs of systems: Bradley-Terry strengths (Elo), with limits and rank sets.",
+        LEAD,
     ),
     Entry(
         "friedman",

@@ -23,6 +23,7 @@ from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, Note, marked, option
 from scorecube.execute.executor import Progress, default_workers, run_items
+from scorecube.ingest.battles import cube_of_parts, is_of_battles
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.data_frames import read_run_labels, read_topic_groups
 from scorecube.ingest.input_files import PathLike, expand, read_text
@@ -329,6 +330,9 @@ def import_scores(
         parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen, items=named)
     else:
         parts = [read_objects(files, metric, chosen)]
+    if any(is_of_battles(part.frame) for part in parts):
+        of_battles = cube_of_parts(parts, say)
+        return {"": of_battles} if collections else of_battles
     team_of, systems = (None, None) if teams is None else read_run_labels(teams)
     cubes = build_cubes(
         parts,

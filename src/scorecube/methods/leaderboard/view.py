@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
+from scorecube.analyses.drawn import draw_ranked
 from scorecube.analyses.frames import crossed, frame_of, with_labels
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
@@ -174,33 +174,11 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 def figure(canvas: Canvas, result: xr.Dataset) -> None:
     """Runs of the first metric, best first: means with limits, and rank sets."""
-    data = result.isel(gain=0, metric=0)
-    total = data.sizes[names.RUN]
-    n = min(total, canvas.most_rows)
-    shown = data.isel({names.RUN: np.argsort(data["rank"].values, kind="stable")[:n]})
-    means, ranks = canvas.figure((7.2, 1.2 + max(n, 6) * 0.135)).subplots(
-        1, 2, sharey=True, gridspec_kw={"width_ratios": [3.0, 2.4]}
-    )
-    rows = range(n)
-    ends = (shown[f"mean_{end}"].values for end in ("low", "high"))
-    means.hlines(rows, *ends, color=canvas.colours[0], linewidth=1.2)
-    means.plot(shown["mean"].values, rows, "o", color=canvas.colours[0], markersize=3.2)
-    if "baseline" in data.attrs:
+    means = draw_ranked(canvas, result, "mean", "mean score")
+    if "baseline" in result.attrs:
+        data = result.isel(gain=0, metric=0)
         place = labels_of(data, names.RUN).index(str(data.attrs["baseline"]))
         means.axvline(data["mean"].values[place], color="0.35", linestyle=":", linewidth=0.9)
-    means.set_xlabel("mean score")
-    means.locator_params(axis="x", nbins=5)
-    ends = (shown[f"rank_{end}"].values for end in ("low", "high"))
-    ranks.hlines(rows, *ends, color=canvas.colours[1], linewidth=2.4, alpha=0.55)
-    ranks.plot(shown["rank"].values, rows, "|", color="0.15", markersize=5)
-    ranks.set(xlim=(0.5, total + 0.5), xlabel="rank")
-    ranks.locator_params(axis="x", nbins=5, integer=True)
-    ranks.tick_params(left=False)
-    means.set_yticks(rows, labels_of(shown, names.RUN), fontsize=7)
-    means.tick_params(axis="y", length=0)
-    means.set_ylim(n - 0.4, -0.6)
-    first = f"the first {n} of {total} {names.nouns(data.attrs).runs}" if n < total else ""
-    canvas.name(result.isel(metric=[0], gain=[0]), str(data[names.METRIC].item()), first)
 
 
 RUNS_OF_ONE = View(

@@ -1,0 +1,1 @@
+"""Battles of pairs of systems: strengths by Bradley and Terry."""

@@ -1,0 +1,93 @@
+"""What is shown of battles: systems by strength, pairs, and their figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import xarray as xr
+
+from scorecube import names
+from scorecube.analyses.drawn import draw_ranked
+from scorecube.analyses.frames import frame_of
+from scorecube.collection.schema import CELL
+from scorecube.declare import (
+    LEADERBOARD,
+    Answer,
+    Canvas,
+    Table,
+    View,
+    interval,
+    number_range,
+    shown,
+)
+from scorecube.errors import counted
+
+SYSTEMS = Table(
+    (*CELL, "run"),
+    (
+        *("rank", "run", *interval("strength"), "rank_low", "rank_high"),
+        *("won", "n_battles", "connected", *CELL, "scale"),
+    ),
+    sort=("rank",),
+    within=2,
+    whole=("rank",),
+    brief=(
+        *("rank", "run", shown("strength", *interval("strength"))),
+        *(shown("could be rank", "rank_low", "rank_high"), "won", shown("battles", "n_battles")),
+    ),
+)
+"""Systems, the strongest first, with limits and rank sets."""
+PAIRS = Table(
+    (*CELL, "pair"),
+    (
+        *("run_a", "run_b", *interval("win_probability"), "share_won", "n_met", "p_value"),
+        *("p_value_holm", "p_value_bh", *CELL),
+    ),
+)
+"""Each pair: how often the first wins, as strengths say and as it was."""
+
+
+def answers(result: xr.Dataset) -> Iterator[Answer]:
+    """Yield which system leads, and how many could be the best."""
+    attrs = result.attrs
+    frame = frame_of(SYSTEMS, result)
+    ranked = frame[frame["connected"]]
+    if not len(ranked):
+        return
+    first = ranked[:1].to_dict("records")[0]
+    could = int((frame["rank_low"] == 1).sum())
+    nouns = names.nouns(attrs)
+    best = f"{could} of {len(frame)} {nouns.runs}" if could > 1 else f"no other {nouns.run}"
+    percent = f"{100 * (1 - float(attrs['alpha'])):g}%"
+    scale = "Elo" if attrs["scale"] == "elo" else f"log odds against the mean of {nouns.runs}"
+    ranks = number_range([int(first["rank_low"]), int(first["rank_high"])])
+    clause = f"{scale}; {best} could be the best [{percent}, simultaneous rank sets]; rank {ranks}"
+    clause += f"; {counted(attrs['battles'], 'battle')} on {counted(attrs['prompts'], 'prompt')}"
+    limits = first["strength_low"], first["strength_high"]
+    label = str(first["metric"])
+    yield Answer(
+        label, first["strength"], *limits, ".2f", clause, "strength", first["run"], "leads with"
+    )
+
+
+def figure(canvas: Canvas, result: xr.Dataset) -> None:
+    """Systems, best first: strengths with limits, and rank sets."""
+    is_elo = result.attrs["scale"] == "elo"
+    draw_ranked(canvas, result, "strength", "strength (Elo)" if is_elo else "strength (log odds)")
+
+
+VIEW = View(
+    name="battles",
+    heading="Battles",
+    tables={"systems": SYSTEMS, "pairs": PAIRS},
+    about="Strengths by Bradley and Terry (1952), by maximum likelihood: the log odds that a "
+    "system wins against the mean of systems; ties, and battles that both lose, are a half for "
+    "each. Limits and rank sets are about new prompts and the same match-ups (sandwich covariance "
+    "over prompts). Systems that only win, or only lose, against the rest have no strength. Elo "
+    "ratings that are updated after each battle depend on the order of battles; these do not.",
+    answers={LEADERBOARD: answers},
+    card=4,
+    conditions=("alpha",),
+    figure=figure,
+    by_metric=True,
+)

@@ -10,11 +10,11 @@ from functools import cached_property
 from reprlib import repr as shown
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.protocol import Analysis, Part, block_parts
+from scorecube.analyses.reading import CubeDigest, with_digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
@@ -94,10 +94,11 @@ def make_plan(
     if not analysis.resamples:
         trials = 1
         seed = 0
-    table = replace(analysis.table(cube), trials=trials, seed=seed)
+    read, digest = with_digest(cube)
+    table = replace(analysis.table(read), trials=trials, seed=seed)
     about_topics = [cube.attrs[names.LEFT_OUT]] if names.LEFT_OUT in cube.attrs else []
     warnings = (*said, *about_topics, *analysis.notes(table))
-    return Plan(analysis, cube, table, trials, seed, cube_digest(cube), warnings)
+    return Plan(analysis, cube, table, trials, seed, digest.hex(), warnings)
 
 
 def check_analysis(analysis: object) -> Analysis:
@@ -109,16 +110,8 @@ def check_analysis(analysis: object) -> Analysis:
 
 
 def cube_digest(cube: xr.Dataset) -> str:
-    """Return the SHA-256 of all that results depend on, as hex: variables and number of bags."""
-    hasher = hashlib.sha256(json.dumps(cube.attrs.get("bags")).encode())
-    for name in sorted(map(str, cube.variables)):
-        values = cube.variables[name].values
-        has_text = values.dtype.kind in "OUT"
-        content = values.tolist() if has_text else values.dtype.str
-        hasher.update(json.dumps([name, *cube[name].dims, *values.shape, content]).encode())
-        if not has_text:
-            hasher.update(np.ascontiguousarray(values).data.cast("B") if values.size else b"")
-    return hasher.hexdigest()
+    """Return the digest of a cube, see `CubeDigest`, as hex."""
+    return CubeDigest(cube).hex()
 
 
 def digest_of(record: dict[str, Any]) -> str:

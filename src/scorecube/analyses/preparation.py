@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from scorecube import names
+from scorecube.analyses.reading import blocks, rows_at_once
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import FloatArray, IntArray, Range, units_of
 from scorecube.collection import schema
@@ -57,9 +58,10 @@ def make_table(
     notes = list[str]()
     schema.check(cube, schema.CUBE, "the cube")
     if undecided(cube):  # a lazy cube: before means over seeds, which are not 0 and 1
-        cube = ranged(cube.assign({names.SCORE: cube[names.SCORE].compute()}))
+        cube = ranged(cube)
     cube = _over_repetitions(cube, runs, notes)
-    cube = _complete_topics(cube, missing, notes)
+    if missing == "drop":
+        cube = _complete_topics(cube, notes)
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
     of_topic, strata = units_of(cube, notes, in_bags=bags, weights=weights)
     sizes = np.bincount(of_topic)
@@ -92,11 +94,12 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
         return select(cube, runs=runs)
     systems = sorted(name for name in counts if runs is None or name in runs)
     # A repetition without a score leaves its system without one: the others may be of another kind.
-    means = [
-        cube[names.SCORE].isel(run=cube[names.SYSTEM].values == name).mean(names.RUN, skipna=False)
-        for name in systems
-    ]
-    joined = xr.concat(means, xr.Variable(names.RUN, np.array(systems, object))).transpose(*DIMS)
+    means = np.empty((*cube[names.SCORE].shape[:2], len(systems), cube.sizes[names.TOPIC]))
+    of_run = np.array(labels_of(cube, names.SYSTEM), object)
+    for metric in range(len(means)):  # of a large cube one is in memory
+        scores = cube.variables[names.SCORE][metric].values
+        for place, name in enumerate(systems):
+            means[metric, :, place] = scores[:, of_run == name].mean(axis=1)
     several = sorted({counts[name] for name in systems})
     of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
     nouns = names.nouns(cube.attrs)
@@ -107,35 +110,53 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
         f"limits are over {nouns.topics}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
-    return xr.Dataset({names.SCORE: joined}, others, cube.attrs)
+    others[names.RUN] = xr.DataArray(np.array(systems, object), dims=names.RUN)
+    return xr.Dataset({names.SCORE: variable_of(DIMS, means)}, others, cube.attrs)
 
 
-def _complete_topics(cube: xr.Dataset, missing: str, notes: list[str]) -> xr.Dataset:
-    """Return the loaded cube, perhaps without topics that lack scores; else refuse them."""
-    score = cube[names.SCORE]
-    cube = cube.assign({names.SCORE: variable_of(score.dims, score.values, score.attrs)})
-    finite = np.isfinite(cube[names.SCORE].values)
-    absent = ~finite.all(axis=(0, 1))
-    lacking = absent.any(axis=0)
-    if missing == "drop" and 0 < lacking.sum() < len(lacking):
-        cube = on_complete_topics(cube)
-        notes.append(cube.attrs[names.LEFT_OUT])
-    elif lacking.any():
-        nouns = names.nouns(cube.attrs)
+def _complete_topics(cube: xr.Dataset, notes: list[str]) -> xr.Dataset:
+    """Return the cube without topics that lack scores; as it is, if all do."""
+    complete = on_complete_topics(cube)
+    if complete is cube or complete.sizes[names.TOPIC] == 0:
+        return cube
+    notes.append(complete.attrs[names.LEFT_OUT])
+    return complete
+
+
+class _Missing:
+    """Scores of a cube that are missing: where, and of which metrics."""
+
+    def __init__(self, cube: xr.Dataset) -> None:
+        self._cube = cube
+        self._absent: NDArray[np.bool_] | None = None
+        self._metrics: set[int] = set()
+
+    def note(self, metric: int, rows: slice, scores: FloatArray) -> bool:
+        """Note what is missing of some runs, (run, topic); return whether nothing is."""
+        finite = np.isfinite(scores)
+        if finite.all():
+            return True
+        if self._absent is None:
+            sizes = self._cube.sizes
+            self._absent = np.zeros((sizes[names.RUN], sizes[names.TOPIC]), bool)
+        self._absent[rows] |= ~finite
+        self._metrics.add(metric)
+        return False
+
+    def refuse(self) -> None:
+        """Refuse scores that are missing (BadPlan)."""
+        if self._absent is None:
+            return
+        lacking = np.asarray(self._absent.any(axis=0))
+        metrics = labels_of(self._cube, names.METRIC)
+        by_metric = f", by {listed([metrics[place] for place in sorted(self._metrics)])}"
+        most = which_lack_most(self._absent, labels_of(self._cube, names.RUN))
+        nouns = names.nouns(self._cube.attrs)
         raise BadPlan(
             f"scores are missing on {lacking.sum()} of {counted(len(lacking), nouns.topic)}, "
-            f"most of {which_lack_most(absent, labels_of(cube, names.RUN))}"
-            f"{_by_metric(cube, finite)}; compute them, or leave their {nouns.topics} out with "
-            f"{DROPPED}"
+            f"most of {most}{by_metric if len(self._metrics) < len(metrics) else ''}; compute "
+            f"them, or leave their {nouns.topics} out with {DROPPED}"
         )
-    return cube
-
-
-def _by_metric(cube: xr.Dataset, finite: NDArray[np.bool_]) -> str:
-    """Return the metrics that lack scores, where others lack none."""
-    metrics = labels_of(cube, names.METRIC)
-    lacking = [metric for metric, of in zip(metrics, finite, strict=True) if not of.all()]
-    return "" if len(lacking) == len(metrics) else f", by {listed(lacking)}"
 
 
 def _unit_scores(
@@ -143,21 +164,37 @@ def _unit_scores(
 ) -> tuple[FloatArray, NDArray[np.bool_], list[Range | None]]:
     """Return the mean scores of units, float64 (cell, run, unit); `ScoreTable.binary` and `ranges`.
 
+    Scores are read once, a block of runs at a time.
+
     distinct: bool (metric, gain).
     of_topic, sizes: int64 (topic,), (unit,): unit of each topic, and number of topics of a unit.
+    Raises BadPlan: Scores are missing.
     """
     order = np.argsort(of_topic, kind="stable")
     starts = np.cumsum(sizes) - sizes
-    mean = []
-    binary = []
-    ranges = list[Range | None]()
-    for metric, gain in np.argwhere(distinct).tolist():
-        scores = np.asarray(cube[names.SCORE].values[metric, gain], float)[:, order]
-        binary.append(bool(((scores == 0.0) | (scores == 1.0)).all()))
-        mean.append(np.add.reduceat(scores, starts, axis=-1) / sizes)
-        ends = range_of(cube, metric)
-        if ends is not None:
-            check_range(scores, *ends)
-        ranges.append(ends)
+    n_runs = cube.sizes[names.RUN]
     # In C order, as sums of doubles depend on the order of their terms.
-    return np.ascontiguousarray(np.stack(mean)), np.array(binary), ranges
+    mean = np.empty((int(distinct.sum()), n_runs, len(sizes)))
+    binary = np.ones(len(mean), bool)
+    ranges = list[Range | None]()
+    missing = _Missing(cube)
+    variable = cube.variables[names.SCORE]
+    cell = -1
+    for metric, gain in np.ndindex(distinct.shape):
+        if distinct[metric, gain]:
+            cell += 1
+            ranges.append(range_of(cube, metric))
+        for block in blocks(variable):
+            read = np.asarray(variable[metric, gain, block].values)
+            is_whole = missing.note(metric, block, read)
+            for rows in rows_at_once(read) if is_whole and distinct[metric, gain] else ():
+                scores = np.asarray(read[rows], float)[:, order]
+                here = slice(block.start + rows.start, block.start + rows.stop)
+                binary[cell] &= bool(((scores == 0.0) | (scores == 1.0)).all())
+                mean[cell, here] = np.add.reduceat(scores, starts, axis=-1) / sizes
+                ends = ranges[cell]
+                if ends is not None:
+                    check_range(scores, *ends)
+            del read  # before the next block is read
+    missing.refuse()
+    return mean, binary, ranges

@@ -62,6 +62,8 @@ def run_analysis(
     top: Rows to show.
     """
     from scorecube.execute.clusters import open_executor
+    from scorecube.execute.executor import default_workers
+    from scorecube.execute.run import bytes_needed
     from scorecube.storage import exists, open_study
     from scorecube.workflow.tasks import plan_in_study
 
@@ -77,7 +79,9 @@ def run_analysis(
     if values["dry_run"]:
         for task in pending:
             trials = f"{counted(task.plan.trials, 'trial')}, " if analysis.resamples else ""
-            notify(f"{subject(task)}: {trials}plan {task.plan.digest}")
+            needed = bytes_needed(task.plan, values["workers"] or default_workers()) / 1e9
+            memory = f"about {needed:,.2g} GB of memory"
+            notify(f"{subject(task)}: {trials}{memory}, plan {task.plan.digest}")
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:

@@ -107,7 +107,7 @@ def as_cube(value: Any) -> xr.Dataset:
         repeated = [label for label, count in Counter(texts).items() if count > 1]
         if repeated:
             raise BadInput(f"the {dim} {repeated[0]!r} is repeated in the cube")
-        if dim not in cube.coords or texts != cube[dim].values.tolist():
+        if dim not in cube.coords or not all(type(of) is str for of in cube[dim].values.tolist()):
             cube = cube.assign_coords({dim: (dim, np.array(texts, object))})
         if texts != sorted(texts):
             cube = cube.isel({dim: np.argsort(np.array(texts, object), kind="stable")})

@@ -133,7 +133,8 @@ def undecided(cube: xr.Dataset) -> bool:
 
 def range_of_scores(metric: str, scores: FloatArray, is_percent: bool = False) -> Range | None:
     """Return the range that raw scores and the name of an imported metric show; None for none."""
-    known = scores[np.isfinite(scores)]
+    finite = np.isfinite(scores)
+    known = scores if finite.all() else scores[finite]
     if ((known == 0.0) | (known == 1.0)).all():
         return 0.0, 1.0
     if not is_bounded(metric) or known.min() < 0.0 or known.max() > 100.0:

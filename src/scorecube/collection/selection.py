@@ -252,9 +252,10 @@ def which_lack_most(missing: NDArray[np.bool_], runs: Sequence[str]) -> str:
 
 def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:
     """Return the topics of a cube without missing scores, with an attribute on the others."""
-    scores: Any = cube[names.SCORE]
-    gaps = (~np.isfinite(scores)).any([names.METRIC, names.GAIN])
-    lacks = gaps.transpose(names.RUN, names.TOPIC).values
+    scores = cube[names.SCORE].transpose(names.METRIC, names.GAIN, names.RUN, names.TOPIC)
+    lacks = np.zeros(scores.shape[2:], bool)
+    for metric in range(len(scores)):  # of a large cube one is in memory
+        lacks |= ~np.isfinite(scores[metric].values).all(axis=0)
     complete: Any = ~lacks.any(axis=0)
     if complete.all():
         return cube

@@ -216,7 +216,29 @@ def check_memory(plan: Plan, executor: Executor, of_parts: int = 0) -> None:
 def bytes_needed(plan: Plan, threads: int, of_parts: int = 0) -> int:
     """Return the bytes that a process needs for a plan, see `check_memory`."""
     of_analysis = plan.analysis.bytes_needed(plan.table, threads)
-    return plan.cube.nbytes + of_analysis + (1 + threads) * of_parts
+    return bytes_read(plan.cube) + of_analysis + (1 + threads) * of_parts
+
+
+def bytes_read(cube: xr.Dataset) -> int:
+    """Return the bytes of a cube in memory, or those of a lazy one that are there at a time.
+
+    These are a metric, and half as much for a chunk and what is worked on.
+    """
+    scores = cube.variables[names.SCORE]
+    of_scores = scores.nbytes
+    if not scores._in_memory:
+        of_scores = 3 * scores.nbytes // (2 * len(scores))
+    return cube.nbytes - scores.nbytes + of_scores
+
+
+def check_reading(cube: xr.Dataset, executor: Executor) -> None:
+    """Refuse a cube that cannot be read in this memory, before it is (MemoryError)."""
+    there = min(memory_limits()) // executor.processes
+    if (needed := bytes_read(cube)) > there:
+        raise MemoryError(
+            f"a metric of the scores takes about {needed / 1e9:,.3g} GB to read, where "
+            f"{there / 1e9:,.3g} GB are available; select fewer runs or topics"
+        )
 
 
 class _Room(NamedTuple):

@@ -19,6 +19,7 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.analyses.topic_units import units_of
 from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_of
 from scorecube.collection.evaluation import evaluate
+from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.collection.selection import select
 from scorecube.declare import Preset
 from scorecube.errors import BadPlan, in_python, option
@@ -30,7 +31,7 @@ from scorecube.execute.executor import (
     on_worker,
     run_items,
 )
-from scorecube.execute.run import run
+from scorecube.execute.run import check_reading, run
 from scorecube.ingest.objects import cube_from_scores
 from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS
@@ -129,7 +130,10 @@ def analyse(
         progress: Progress | None = None,
         notify: Callable[[str], None] = LOGGER.warning,
     ) -> xr.Dataset:
-        chosen = as_cube(one).compute()
+        chosen = as_cube(one)
+        if chosen.nbytes <= MAX_LOADED_BYTES:
+            chosen = chosen.compute()
+        check_reading(chosen, executor)
         said = list[str]()
         record = analysis
         if of_paper is not None:
@@ -250,7 +254,7 @@ def samples(cube: CubeLike, analysis: Analysis, *, trials: int = 1000, seed: int
     >>> dict(samples(simulate_cube(n_runs=2), Swap(size=20), trials=10)["topic_sample"].sizes)
     {'trial': 10, 'half': 2, 'draw': 20}
     """
-    plan = make_plan(as_cube(cube).compute(), analysis, trials=trials, seed=seed)
+    plan = make_plan(as_cube(cube), analysis, trials=trials, seed=seed)
     unit, _ = units_of(plan.cube, [])
     drawn = analysis.drawn(plan.table)
     return drawn.assign(unit_of_topic=(names.TOPIC, unit), topic=plan.cube[names.TOPIC])

@@ -13,7 +13,7 @@ from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import labels
 from scorecube.errors import BadStudy, about
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress
-from scorecube.execute.run import run
+from scorecube.execute.run import check_reading, run
 from scorecube.names import TOPIC
 from scorecube.storage import Collection, Study, select_disjoint
 from scorecube.workflow.presets import preset_of, selection_of
@@ -125,6 +125,7 @@ def plan_in_study(
             fitted, remarks = record.fitted(of_paper, cube.sizes[TOPIC])
             said += remarks
         with about(group[0]):
+            check_reading(cube, CALLING_THREAD)
             plan = make_plan(cube, fitted, trials=trials, seed=seed, said=said)
         asked = {PRESET: preset, ADAPTED: said} if preset else {}
         versions = {name: read[name][0] for name in group}

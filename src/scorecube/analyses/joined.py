@@ -22,17 +22,13 @@ from scorecube import names
 from scorecube.collection.pair_index import with_pairs
 from scorecube.collection.schema import label_array
 
-MOST_LABELS: Final = 10_000
-"""Of a dim that are joined where they differ between collections."""
-MOST_GAPS: Final = 100
-UNCHECKED: Final = 2**25
-"""Values of a joined variable for each that it has in some collection; of small ones, any."""
+MOST_LABELS: Final = 10_000  # of a dim that are joined where they differ between collections
+MOST_GAPS: Final = 100  # values of a joined variable for each that it has in some collection
+UNCHECKED: Final = 2**25  # values of a joined variable that may be gaps
+# Coordinate along collection: JSON of what is of one collection alone, which `part_of` reads.
 ATTRIBUTES: Final = "attributes"
-"""Coordinate along collection: JSON of what is of one collection alone, which `part_of` reads."""
-BY_COLLECTION: Final = "by_collection"
-"""Attribute: variables that are not joined, as their labels are too many."""
-OF_TYPE: Final = "of_type"
-"""Attribute of variables with gaps: dtype in a collection."""
+BY_COLLECTION: Final = "by_collection"  # attribute: variables that have too many labels to join
+OF_TYPE: Final = "of_type"  # attribute of variables with gaps: dtype in a collection
 
 Labels = tuple[Hashable, ...]
 Array = np.ndarray[Any, Any]
@@ -74,6 +70,11 @@ class Joined(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     attrs: dict[str, Any]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes in one collection; a text counts as 8."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,8 @@ class Template:
         return tuple(len(self.labels[dim] or ()) for dim in self.held[name].dims)
 
     def n_bytes(self) -> int:
-        """Return the bytes of the joined dataset."""
-        rows = (math.prod(of.shape) * of.dtype.itemsize for of in self.of_each().values())
-        return self.n_parts * sum(rows)
+        """Return the bytes of one collection in the joined dataset."""
+        return sum(of.n_bytes for of in self.of_each().values())
 
     def left_out(self) -> list[str]:
         """Return the variables that are not joined."""

@@ -25,12 +25,10 @@ from scorecube.storage.study import Study
 if TYPE_CHECKING:
     import xarray as xr
 
-SCORES: Final = "scores"
-"""Group of the cubes."""
+SCORES: Final = "scores"  # group of the cubes
 FORMAT: Final = 1
 PACK: Final = re.compile(r"packed-[0-9a-f]{16}\.zarr", re.ASCII)
-ABOUT: Final = "packed"
-"""Attribute of a group: digest of its results, and their options."""
+ABOUT: Final = "packed"  # attribute of a group: digest of its results, and their options
 
 
 class Source(NamedTuple):
@@ -100,7 +98,7 @@ def superseded(study: Study) -> list[str]:
     """Return the packs that are not of what is current now, and parts of one."""
     old = []
     digests = {wanted.label: wanted.digest for wanted in wanted_of(study)}
-    digests[SCORES] = digest_of_cubes(heads_of(study))
+    digests[SCORES] = digest_of_cubes([one.head for one in study.collections()])
     for pack in packs(study.place):
         about = [about_group(study.place, f"{pack}/{k}") for k in study.place.children(pack)]
         known = [of for of in about if of]
@@ -143,11 +141,6 @@ def open_group(place: Place, path: str, folder: object = None) -> xr.Dataset:
             opened = open_lazily(store, chunks={})
         del opened.attrs[ABOUT]
         return opened.drop_encoding()
-
-
-def heads_of(study: Study) -> list[Head]:
-    """Return the heads of all collections."""
-    return [collection.head for collection in study.collections()]
 
 
 def digest_of_cubes(of: Sequence[Head]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,40 +13,31 @@ from scorecube.analyses.joined import Joined, Template
 from scorecube.names import COLLECTION
 from scorecube.storage import heads
 from scorecube.storage.archives import METADATA, digest_of, read_result
-from scorecube.storage.heads import CUBE, Head
-from scorecube.storage.pack import (
-    ABOUT,
-    FORMAT,
-    SCORES,
-    Source,
-    Wanted,
-    digest_of_cubes,
-    heads_of,
-    is_there,
+from scorecube.storage.codec import (
+    MAX_CHUNK_BYTES,
+    Array,
+    chunk_shape,
+    chunks,
+    describe,
+    describe_group,
+    encode,
+    encode_chunk,
+    encode_variable,
 )
+from scorecube.storage.heads import CUBE, Head
+from scorecube.storage.pack import ABOUT, FORMAT, SCORES, Source, Wanted, digest_of_cubes, is_there
 from scorecube.storage.place import Place
 from scorecube.storage.study import Study, open_place
 
 if TYPE_CHECKING:
     import numpy as np
 
-ROWS: Final = 256
-"""Collections of a task, and the most of a chunk; a power of two."""
-MOST_BYTES: Final = 2**28
-"""Of the arrays of a task."""
-
-Files = dict[str, str]
-"""Digests of files by key."""
-Metadata = dict[str, dict[str, Any]]
-"""What `zarr.json` of groups and arrays hold, by path."""
-
-
-class Each:
-    """Calls a function with many items, here or on workers; returns results in their order."""
-
-    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Return what it returns for each."""
-        return [function(item) for item in items]
+ROWS: Final = 256  # collections of a task, and the most of a chunk; a power of two
+MOST_BYTES: Final = 2**28  # of the arrays of a task
+Files = dict[str, str]  # digests of files by key
+Metadata = dict[str, dict[str, Any]]  # what `zarr.json` of groups and arrays hold, by path
+# Calls a function with many items, here or on workers; returns results in their order.
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 def write_pack(
@@ -57,7 +48,7 @@ def write_pack(
     target: The study's place, or another one.
     scores: Whether the cubes are in it.
     """
-    cubes = heads_of(study) if scores else []
+    cubes = [one.head for one in study.collections()] if scores else []
     content = [[of.label, of.digest] for of in wanted] + [[SCORES, digest_of_cubes(cubes)]]
     pack = f"packed-{digest_of(json.dumps([FORMAT, content]).encode())[:16]}.zarr"
     if is_there(target, pack):
@@ -68,16 +59,15 @@ def write_pack(
     if cubes:
         about = {"analysis": SCORES, "digest": digest_of_cubes(cubes)}
         writer.write_described(f"{SCORES}", {ABOUT: about}, files, metadata)
-        for part in each(writer.copy_cubes, _batches(cubes, ROWS // 4)):
-            files |= part.files
-            metadata |= part.metadata
+        note(each(writer.copy_cubes, _batches(cubes, ROWS // 4)), files, metadata)
     for one in wanted:
         for group in _groups(writer, one, each):
             _write_group(writer, group, each, files, metadata)
     target.sync()
     root = {"format": FORMAT, "content": heads.version_of_digests(files)}
     consolidated = {"kind": "inline", "must_understand": False, "metadata": metadata}
-    writer.write_root(root, consolidated)
+    whole = describe_group(root, consolidated_metadata=consolidated)
+    target.write(f"{pack}/{METADATA}", whole)
     return pack
 
 
@@ -86,6 +76,13 @@ class Part(NamedTuple):
 
     files: Files
     metadata: Metadata
+
+
+def note(parts: Iterable[Part], files: Files, metadata: Metadata) -> None:
+    """Note what tasks have written."""
+    for part in parts:
+        files |= part.files
+        metadata |= part.metadata
 
 
 class Group(NamedTuple):
@@ -166,47 +163,29 @@ def _write_group(
     """Write the results of a group, and note its files."""
     template = group.template
     if template is None:
-        for part in each(
-            replace(writer, label=group.label).copy_result, [(group.sources[0], group.about)]
-        ):
-            files |= part.files
-            metadata |= part.metadata
+        note(each(writer.copy_result, [group]), files, metadata)
         return
-    n_rows = _rows_of_task(template)
+    n_rows = _rows(template.n_bytes(), MOST_BYTES)
     tasks = [
         (start, group.sources[start : start + n_rows])
         for start in range(0, len(group.sources), n_rows)
     ]
     fill = Fill(writer, group.label, template, len(group.sources))
-    for part in each(fill, tasks):
-        files |= part.files
+    note(each(fill, tasks), files, metadata)
     fill.write_rest(group.about, files, metadata)
 
 
-def _rows_of_task(template: Template) -> int:
-    """Return the collections of a task."""
-    row = sum(_row_bytes(of) for of in template.of_each().values())
+def _rows(n_bytes: int, most: int) -> int:
+    """Return of how many collections so many bytes each are worked on at a time."""
     n_rows = ROWS
-    while n_rows > 1 and n_rows * row > MOST_BYTES:
+    while n_rows > 1 and n_rows * n_bytes > most:
         n_rows //= 2
     return n_rows
 
 
-def _row_bytes(of: Joined) -> int:
-    n_values = 1
-    for length in of.shape:
-        n_values *= length
-    return n_values * of.dtype.itemsize
-
-
 def _lengths(of: Joined, n: int) -> tuple[int, ...]:
     """Return the shape of the chunks of a variable of n collections."""
-    from scorecube.storage.codec import MAX_CHUNK_BYTES, chunk_shape
-
-    n_rows = ROWS
-    while n_rows > 1 and n_rows * _row_bytes(of) > MAX_CHUNK_BYTES:
-        n_rows //= 2
-    return min(n_rows, n), *chunk_shape(of.shape, of.dtype)
+    return min(_rows(of.n_bytes, MAX_CHUNK_BYTES), n), *chunk_shape(of.shape, of.dtype)
 
 
 def _batches(items: Sequence[Any], length: int) -> list[Any]:
@@ -218,13 +197,11 @@ class Writer:
     """Writes files of a pack, from any process that sees the study.
 
     study, target: Paths of the study, and of where the pack is.
-    label: Group that is written.
     """
 
     study: str
     target: str
     pack: str
-    label: str = ""
 
     def write(self, files: Iterable[tuple[str, bytes]]) -> Part:
         """Write files, by their keys in the pack; return their digests and metadata."""
@@ -247,11 +224,7 @@ class Writer:
         self, label: str, attributes: Mapping[str, Any], files: Files, metadata: Metadata
     ) -> None:
         """Write a group without arrays, and note its file."""
-        from scorecube.storage.codec import describe_group
-
-        part = self.write([(f"{label}/{METADATA}", describe_group(attributes))])
-        files |= part.files
-        metadata |= part.metadata
+        note([self.write([(f"{label}/{METADATA}", describe_group(attributes))])], files, metadata)
 
     def copy_cubes(self, cubes: Sequence[Head]) -> Part:
         """Copy the cubes of heads as they are."""
@@ -266,20 +239,11 @@ class Writer:
             part.metadata.update(written.metadata)
         return part
 
-    def copy_result(self, given: tuple[Source, dict[str, Any]]) -> Part:
-        """Write a result as it is."""
-        from scorecube.storage.codec import encode
-
-        source, about = given
-        result = read_result(open_place(self.study), source.stored).assign_attrs({ABOUT: about})
-        return self.write((f"{self.label}/{key}", content) for key, content in encode(result))
-
-    def write_root(self, attributes: Mapping[str, Any], consolidated: Mapping[str, Any]) -> None:
-        """Write the metadata of all, which make the pack readable."""
-        from scorecube.storage.codec import describe_group
-
-        content = describe_group(attributes, consolidated_metadata=consolidated)
-        open_place(self.target).write(f"{self.pack}/{METADATA}", content)
+    def copy_result(self, group: Group) -> Part:
+        """Write the one result of a group as it is."""
+        result = read_result(open_place(self.study), group.sources[0].stored)
+        files = encode(result.assign_attrs({ABOUT: group.about}))
+        return self.write((f"{group.label}/{key}", content) for key, content in files)
 
 
 @dataclass(frozen=True)
@@ -301,8 +265,6 @@ class Fill:
     def _chunks(
         self, start: int, arrays: Mapping[str, np.ndarray[Any, Any]]
     ) -> Iterator[tuple[str, bytes]]:
-        from scorecube.storage.codec import chunks, encode_chunk
-
         for name, of in self.template.of_each().items():
             array = arrays[name]
             lengths = _lengths(of, self.n)
@@ -314,8 +276,6 @@ class Fill:
 
     def write_rest(self, about: Mapping[str, Any], files: Files, metadata: Metadata) -> None:
         """Write metadata, and what all collections share; note the files."""
-        from scorecube.storage.codec import Array, describe, encode_variable
-
         shared = self.template.shared()
         others = [name for name in map(str, shared.coords) if name not in shared.dims]
         coordinates = [k for k in [*self.template.coordinates(), *others] if k != COLLECTION]
@@ -329,5 +289,4 @@ class Fill:
         part = self.writer.write(
             (f"{self.label}/{key}", content) for key, content in chain.from_iterable(written)
         )
-        files |= part.files
-        metadata |= part.metadata
+        note([part], files, metadata)

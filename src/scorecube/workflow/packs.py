@@ -10,8 +10,8 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import xarray as xr
@@ -43,28 +43,23 @@ class Folder:
         return str, (self.path,)
 
 
-@dataclass
-class OnExecutor(Each):
-    """Calls a function on threads or workers."""
+def on_executor(executor: Executor, progress: Progress | None = None) -> Each:
+    """Return what calls a function with many items on threads or workers."""
 
-    executor: Executor
-    progress: Progress | None = None
-
-    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Return what it returns for each."""
+    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         found: list[Any] = [None] * len(items)
-        done = 0
+        done = count(1)
 
         def take(position: int, value: object) -> None:
-            nonlocal done
             found[position] = value
-            done += 1
-            if self.progress is not None:
-                self.progress(done, len(items))
+            if progress is not None:
+                progress(next(done), len(items))
 
-        executor = self.executor
-        run_items(executor.client, function, items, take, workers=executor.workers, name="pack")
+        many = executor.workers
+        run_items(executor.client, function, items, take, workers=many, name="pack")
         return found
+
+    return each
 
 
 class Asked(NamedTuple):
@@ -129,7 +124,7 @@ def results(
     place = opened.place
     folder = None
     if (path := find(place, analysis, one.digest)) is None:
-        each = OnExecutor(executor_for(client, workers))
+        each = on_executor(executor_for(client, workers))
         what = f"{opened.path}: {counted(len(one.sources), 'result')} of {one.label} packed"
         pack = None
         if opened.writable or not is_opened:
@@ -138,7 +133,7 @@ def results(
         if pack is None:
             folder = Folder()
             place = Place(folder.path)
-            pack = write_pack(opened, place, wanted, Each())
+            pack = write_pack(opened, place, wanted, on_executor(CALLING_THREAD))
             what += " in a temporary folder, as the study cannot be written"
         LOGGER.warning("%s: %s", what, pack)
         if (path := find(place, analysis, one.digest)) is None:
@@ -169,7 +164,7 @@ def pack_study(
     wanted = wanted_of(study, names) if names or names is None else []
     if absent := {*(names or ())} - {one.label for one in wanted}:
         raise BadStudy(f"{study.path}: no current result of {', '.join(sorted(absent))}")
-    each = OnExecutor(executor, progress)
+    each = on_executor(executor, progress)
     scores = names is None or len(names) < len(analyses or ())
     return write_pack(study, study.place, wanted, each, scores=scores)
 
@@ -220,7 +215,7 @@ def _in_memory(study: Study, analysis: str, of: Sequence[Asked]) -> xr.Dataset |
         if n_bytes > MAX_LOADED_BYTES:
             return None
     template = reduce(Template.joined, map(Template.of, parts.values()))
-    return join(parts) if template.n_bytes() <= MAX_LOADED_BYTES else None
+    return join(parts) if template.n_parts * template.n_bytes() <= MAX_LOADED_BYTES else None
 
 
 def _packed(
@@ -234,7 +229,7 @@ def _packed(
     """Return results in a pack of their own."""
     sources = tuple(_sources(study, analysis, of))
     wanted = Wanted(label, sources, as_one=True)
-    each = OnExecutor(CALLING_THREAD if folder is not None else executor)
+    each = on_executor(CALLING_THREAD if folder is not None else executor)
     pack = write_pack(study, study.place, [wanted], each)
     return open_group(study.place, f"{pack}/{label}", folder)
 

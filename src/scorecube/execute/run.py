@@ -233,7 +233,7 @@ def bytes_read(cube: xr.Dataset) -> int:
 
 def check_reading(cube: xr.Dataset, executor: Executor) -> None:
     """Refuse a cube that cannot be read in this memory, before it is (MemoryError)."""
-    there = min(memory_limits()) // executor.processes
+    there = min(*memory_limits(), executor.memory)
     if (needed := bytes_read(cube)) > there:
         raise MemoryError(
             f"a metric of the scores takes about {needed / 1e9:,.3g} GB to read, where "

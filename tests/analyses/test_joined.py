@@ -14,6 +14,7 @@ import scorecube as sc
 from scorecube.analyses import joined as module
 from scorecube.analyses.joined import ATTRIBUTES, Template, join, part_of, template_of
 from scorecube.analyses.protocol import Analysis
+from scorecube.collection import schema
 from scorecube.testing import simulate_cube
 
 CUBES = {
@@ -134,3 +135,15 @@ def test_gaps_that_would_be_nearly_all_are_not_made(monkeypatch: pytest.MonkeyPa
     assert template_of(parts.values()).left_out() == []
     monkeypatch.setattr(module, "UNCHECKED", 1000)
     assert template_of(parts.values()).left_out() == ["x"]
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_labels_say_what_they_are(name: str) -> None:
+    """As do variables; numbers have units, by the CF conventions."""
+    part = results_of(name)["a"]
+    for label, coord in part.coords.items():
+        if label in schema.OF_COORDINATES:
+            assert coord.attrs["long_name"]
+            assert "units" in coord.attrs or coord.dtype.kind in "Ob"
+    whole = join(results_of(name))
+    assert whole.metric.attrs == part.metric.attrs

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.topic_units import FloatArray, IntArray, Range, Stratum, groups_left_out
 from scorecube.collection.pair_index import with_pairs
-from scorecube.collection.schema import label_array, variable_of
+from scorecube.collection.schema import OF_COORDINATES, label_array, variable_of
 from scorecube.declare import Variable
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
@@ -139,10 +139,11 @@ class ScoreTable:
         facts = dict[str, Any](trials=self.trials, n_runs=len(self.runs), n_topics=self.n_topics)
         labels |= dict(coords or {})
         for name, of in labels.items():
+            about = OF_COORDINATES.get(name)
             if isinstance(of, np.ndarray) and of.ndim:
-                labels[name] = variable_of(name, of)
+                labels[name] = variable_of(name, of, about)
             elif isinstance(of, tuple):
-                labels[name] = variable_of(*of)
+                labels[name] = variable_of(*of[:2], about)
         return with_pairs(xr.Dataset(arrays, labels, facts | dict(attrs or {})))
 
     def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:

@@ -42,6 +42,18 @@ COORDINATES = along(
     Variable("system", "label", "runs that are repetitions of one system", kinds="O"),
 )
 """What rows of results are about; tables may declare these names otherwise."""
+OF_COORDINATES: Final = {
+    **{each.name: {"long_name": each.long_name, "units": each.units} for each in COORDINATES},
+    names.METRIC: {"long_name": "evaluation metric"},
+    names.GAIN: {"long_name": "gain setting: gains of levels, the highest first"},
+    names.RUN: {"long_name": "run, or system whose repetitions runs are"},
+    names.TEAM: {"long_name": "team of a run"},
+    names.TOPIC: {"long_name": "topic"},
+    names.RUN_A: {"long_name": "first run of a pair, from whose scores those of run_b are taken"},
+    names.RUN_B: {"long_name": "second run of a pair"},
+    names.USES_GAINS: {"long_name": "whether scores depend on the gain setting"},
+}
+"""Attributes of coordinates of results, as the CF conventions name them."""
 
 CELL = (names.METRIC, names.GAIN)
 """Dims of metrics under gain settings."""

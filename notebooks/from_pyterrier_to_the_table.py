@@ -88,7 +88,7 @@ means = (
 )
 baseline = means.idxmin()
 folder = tempfile.mkdtemp()
-study = sc.open_study(f"{folder}/study.zarr", mode="a")
+study = sc.open_study(f"{folder}/study", mode="a")
 study.add("mine", cube=cube)
 plan = sc.Entry(sc.Leaderboard(baseline=baseline), trials=10_000, seed=1)
 sc.sweep([plan], study)
@@ -97,13 +97,13 @@ matrix = sc.table(board, "matrix")
 matrix
 
 # %% [markdown]
-# The command line prints the stored result for a paper, the best means in bold. `scorecube import study.zarr --name mine
-# perquery.csv` and `scorecube leaderboard study.zarr --baseline NAME` make the same study from a file.
+# The command line prints the stored result for a paper, the best means in bold. `scorecube import study --name mine
+# perquery.csv` and `scorecube leaderboard study --baseline NAME` make the same study from a file.
 
 # %%
 words = [
     "show",
-    "study.zarr",
+    "study",
     "leaderboard",
     "--table",
     "matrix",

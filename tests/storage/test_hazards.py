@@ -383,6 +383,16 @@ def test_11_a_store_that_ignores_conditions_is_refused(
     with pytest.raises(StoreFailed, match="ignores If-None-Match"):
         open_study(s3, mode="a").add("a", cube=cube())
 
+    def in_two_steps(store: Any, key: str, content: bytes, **how: Any) -> Any:
+        if how.get("mode") == "create" and list(obstore.list(store, key).collect()):
+            raise obstore.exceptions.AlreadyExistsError(key)
+        time.sleep(0.2)
+        return put(store, key, content)
+
+    monkeypatch.setattr(obstore, "put", in_two_steps)
+    with pytest.raises(StoreFailed, match="in one step"):
+        open_study(s3, mode="a").add("a", cube=cube())
+
 
 @pytest.mark.parametrize(
     ("name", "other"), [("Alpha", "alpha"), ("caf\u00e9", "cafe\u0301"), ("Stra\u00dfe", "STRASSE")]

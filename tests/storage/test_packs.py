@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -24,7 +27,7 @@ from scorecube.storage.study import open_place
 from scorecube.testing import simulate_cube
 from scorecube.workflow import packs
 from scorecube.workflow.packs import pack_study
-from tests.conftest import Cli
+from tests.conftest import REPO, Cli
 
 CUBES = {name: simulate_cube(n_runs=n, seed=n) for name, n in {"a": 3, "b/c": 5, "con": 4}.items()}
 ENTRIES: list[Any] = [
@@ -215,6 +218,27 @@ def test_large_results_are_read_on_use(tmp_path: Path, monkeypatch: pytest.Monke
     assert isinstance(kept, xr.Dataset)
     assert kept.chunks
     assert len(pack.packs(open_study(tmp_path / "kept").place)) == 1
+
+
+@pytest.mark.process
+def test_the_lines_of_the_page_open_a_study_without_this_package(tmp_path: Path) -> None:
+    """And without a warning, six lines each."""
+    study = open_study(tmp_path / "study", mode="a")
+    entries: list[Any] = [sc.Entry(sc.Swap(size=10), trials=20)]
+    swept = sc.sweep(entries, {"demo": CUBES["a"]}, study=study)
+    pack_study(study, None, CALLING_THREAD)
+    page = (REPO / "docs/reference/study.md").read_text()
+    parts = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert [part.partition("\n\n")[2].count("\n") for part in parts] == [5, 5]
+    shown = "print(cube.score.sum().item(), result.share.mean().item(), mean.mean().item(), scores.sizes == cube.sizes)"  # fmt: skip
+    program = "\n".join(["import sys", "sys.modules['scorecube'] = None", *parts, shown])
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    total, share, mean, same = done.stdout.split()
+    assert float(total) == pytest.approx(float(CUBES["a"].score.sum()))
+    assert float(share) == float(mean) == pytest.approx(float(swept["share"].mean()))
+    assert same == "True"
 
 
 def test_damage_of_what_is_packed_is_told(tmp_path: Path) -> None:

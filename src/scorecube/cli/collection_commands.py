@@ -46,7 +46,7 @@ def evaluate(
 ) -> None:
     """Score run files against judgements and add them to a study.
 
-    Example: scorecube evaluate study.zarr --name covid --runs runs/ --qrels qrels.txt --gains 2:1
+    Example: scorecube evaluate study --name covid --runs runs/ --qrels qrels.txt --gains 2:1
     """
     from scorecube.collection.plausibility import doubts_of
     from scorecube.workflow import api, inputs
@@ -108,7 +108,7 @@ def import_(
 ) -> None:
     """Add per-topic scores that other tools computed.
 
-    Example: scorecube import study.zarr --name adhoc5 ap.csv p10.csv rr.csv
+    Example: scorecube import study --name adhoc5 ap.csv p10.csv rr.csv
     """
     from scorecube.ingest.headings import TAKEN
     from scorecube.ingest.readers.general import NUMBERS
@@ -163,7 +163,7 @@ def fetch(
     Fetched files are kept in a folder, SCORECUBE_DATA_CACHE, and read from it later;
     SCORECUBE_DATA_URL names a mirror.
 
-    Example: scorecube fetch adhoc5 --into study.zarr
+    Example: scorecube fetch adhoc5 --into study
 
     Example: scorecube fetch --list
     """
@@ -202,7 +202,7 @@ def standardise(
 ) -> None:
     """Add standardised scores as a collection: hard and easy topics have equal weight.
 
-    Example: scorecube standardise study.zarr --collection covid --name std
+    Example: scorecube standardise study --collection covid --name std
     """
     from scorecube.collection.selection import standardise as standard
     from scorecube.workflow import api
@@ -228,7 +228,7 @@ def preferences(
     Sakai and Zeng 2021. Then leaderboard has ranks of metrics, tukey tests between them; battles
     ranks the systems themselves, by preferences that import reads.
 
-    Example: scorecube preferences study.zarr people.csv --name agreement
+    Example: scorecube preferences study people.csv --name agreement
     """
     from scorecube.ingest.preferences import agreement_with_preferences, read_preferences
     from scorecube.workflow import api

@@ -50,7 +50,7 @@ def info(
 ) -> None:
     """Show the collections and results of a study.
 
-    Example: scorecube info study.zarr
+    Example: scorecube info study
     """
     from scorecube.report.contents import as_json, overview, overview_text, warnings_of
     from scorecube.storage import open_study
@@ -84,9 +84,9 @@ def show(
 ) -> None:
     """Print a table of scores or results.
 
-    Example: scorecube show study.zarr swap --table rates --format csv
+    Example: scorecube show study swap --table rates --format csv
 
-    Example: scorecube show study.zarr leaderboard --format latex --columns run,mean,rank_set
+    Example: scorecube show study leaderboard --format latex --columns run,mean,rank_set
     """
     from scorecube.report.readable import check_columns
     from scorecube.report.result_parts import select_rows
@@ -129,9 +129,9 @@ def figure(
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 
-    Example: scorecube figure study.zarr leaderboard --metrics nDCG@20 --out leaderboard.png
+    Example: scorecube figure study leaderboard --metrics nDCG@20 --out leaderboard.png
 
-    Example: scorecube figure study.zarr swap --by sampling --out samplings.png
+    Example: scorecube figure study swap --by sampling --out samplings.png
     """
     from scorecube.report.drawing import check_figure_path, set_title
     from scorecube.report.study_tables import draw
@@ -159,7 +159,7 @@ def report(
 ) -> None:
     """Write all results of a study as one self-contained page.
 
-    Example: scorecube report study.zarr --out report.html
+    Example: scorecube report study --out report.html
     """
     from scorecube.report.page import write_page
     from scorecube.storage import open_study
@@ -203,7 +203,7 @@ def verify(
 ) -> None:
     """Read everything that a study holds and compare it with its recorded digests.
 
-    Example: scorecube verify study.zarr
+    Example: scorecube verify study
     """
     from scorecube.storage import clean as clean_study
     from scorecube.storage import find_rest, find_unclaimed, open_study, verify_study
@@ -259,7 +259,7 @@ def forget(
 ) -> None:
     """Remove the results of an analysis, and its recorded blocks.
 
-    Example: scorecube forget study.zarr swap
+    Example: scorecube forget study swap
     """
     from scorecube.storage import open_study
 

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
@@ -24,7 +25,8 @@ from scorecube.storage.place import PARTIAL, Item, Place, Value
 MISSING = (FileNotFoundError, NotFoundError)
 THERE = (AlreadyExistsError, PreconditionError)
 REQUESTS: Final = 32
-"""At a time."""
+AT_ONCE: Final = 4
+"""Requests at a time, and to make one object, of which one succeeds."""
 
 
 class ObjectPrefix(Place):
@@ -76,13 +78,18 @@ class ObjectPrefix(Place):
         return False
 
     def _check_refusal(self) -> None:
-        """Refuse a store that replaces objects although it is asked not to (StoreFailed)."""
+        """Refuse a store that replaces objects although it is asked not to (StoreFailed).
+
+        It is asked at once: some look for an object, and write it afterwards.
+        """
         key = f".{secrets.token_hex(8)}{PARTIAL}"
-        self._refuses = not (self._put_new(key, b"") and self._put_new(key, b"x"))
+        made = sum(self.map(partial(self._put_new, key), [b"%d" % k for k in range(AT_ONCE)]))
         self.delete(key)
+        self._refuses = made < 2
         if not self._refuses:
             raise StoreFailed(
-                f"{self.name}: the store ignores If-None-Match, without which two commands could "
+                f"{self.name}: {made} of {AT_ONCE} requests made the same object, as the store "
+                "ignores If-None-Match or does not ask and write in one step: two commands could "
                 "overwrite each other; use another store, or a newer version of its server"
             )
 

@@ -143,7 +143,7 @@ class ScoreTable:
             if isinstance(of, np.ndarray) and of.ndim:
                 labels[name] = variable_of(name, of, about)
             elif isinstance(of, tuple):
-                labels[name] = variable_of(*of[:2], about)
+                labels[name] = variable_of(of[0], of[1], about)
         return with_pairs(xr.Dataset(arrays, labels, facts | dict(attrs or {})))
 
     def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:

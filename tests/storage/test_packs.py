@@ -230,7 +230,7 @@ def test_the_lines_of_the_page_open_a_study_without_this_package(tmp_path: Path)
     page = (REPO / "docs/reference/study.md").read_text()
     parts = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert [part.partition("\n\n")[2].count("\n") for part in parts] == [5, 5]
-    shown = "print(cube.score.sum().item(), result.share.mean().item(), mean.mean().item(), scores.sizes == cube.sizes)"  # fmt: skip
+    shown = "print(*(float(of.compute()) for of in (cube.score.sum(), result.share.mean(), mean.mean())), scores.sizes == cube.sizes)"  # fmt: skip
     program = "\n".join(["import sys", "sys.modules['scorecube'] = None", *parts, shown])
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

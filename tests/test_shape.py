@@ -41,7 +41,7 @@ class Sums(NamedTuple):
     statements: int
 
 
-NOW = Shape(parallel=1.5, nested=1.9, untyped=3.0, conditionals=0, longest_signature=8)
+NOW = Shape(parallel=1.2, nested=1.6, untyped=2.8, conditionals=0, longest_signature=8)
 """What the source has today, rounded up: lower a figure where a commit has lowered it."""
 GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature=8)
 MOST = Sums(lines=39_000, statements=23_000)

@@ -46,7 +46,7 @@ def analysis_command(name: str) -> Callable[..., None]:
         run_analysis(kind(**chosen), study, {TRIALS: None, PRESET: preset} | values, top)
 
     summary = next(entry.summary for entry in index.entries() if entry.name == name)
-    examples = [f"Example: scorecube {name} study.zarr {example}" for example in kind.examples]
+    examples = [f"Example: scorecube {name} study {example}" for example in kind.examples]
     command.__doc__ = "\n\n".join([summary, *examples])
     return with_options(options | shared)(command)
 

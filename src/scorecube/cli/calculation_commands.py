@@ -59,7 +59,7 @@ def calculation_command(name: str) -> Callable[..., None]:
         run_calculation(record, study, values, form, out)
 
     described = SECTION.split(inspect.cleandoc(kind.__doc__ or name))[0]
-    examples = (example.replace("STUDY", "study.zarr") for example in kind.examples)
+    examples = (example.replace("STUDY", "study") for example in kind.examples)
     lines = (f"Example: scorecube {name} {example}" for example in examples)
     command.__doc__ = "\n\n".join([described, *lines])
     study: tuple[Any, Any] = (StudyPath, inspect.Parameter.empty)

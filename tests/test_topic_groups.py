@@ -126,4 +126,4 @@ def test_groups_from_a_file_are_kept_in_the_study(
     cube = sc.open_study(study)["x"].cube
     assert cube["topic_group"].sel(topic="3_2").item() == "talk 3"
     options = (study, "--seed", "1", "--trials", "200")
-    assert "18 topics in 6 groups" in scorecube("leaderboard", *options).stderr
+    assert "18 items in 6 groups" in scorecube("leaderboard", *options).stderr

@@ -241,6 +241,8 @@ def test_no_variable_of_a_result_is_empty(
     base: Callable[[str], tuple[Case, xr.Dataset]], name: str
 ) -> None:
     """Laws of variables that are NaN throughout could not be broken."""
+    if own(name, "CUBE"):
+        pytest.skip("takes another cube, and has no laws of scores")
     for variable, array in base(name)[1].data_vars.items():
         if name == "swap" and str(variable).startswith(("required_l", "required_h", "share_")):
             continue

@@ -15,7 +15,11 @@ import scorecube as sc
 from scorecube.execute.executor import default_workers, executor_for, threads_of
 from scorecube.testing import simulate_cube
 
-HERE: dict[str, Any] = {"processes": False, "threads_per_worker": 2, "dashboard_address": None}
+HERE: dict[str, Any] = {
+    "processes": False,
+    "threads_per_worker": 2,
+    "dashboard_address": "127.0.0.1:0",
+}
 
 
 def analysed(seed: int) -> xr.Dataset:

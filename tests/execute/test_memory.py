@@ -122,5 +122,8 @@ def test_what_does_not_fit_is_refused_before_other_tables_are_made() -> None:
 def test_a_worker_with_less_memory_is_named() -> None:
     cluster = {"n_workers": 1, "threads_per_worker": 3, "memory_limit": 60_000, "processes": False}
     few = r"the worker at .* 3 threads, where 6e-05 GB"
-    with Client(dashboard_address=None, **cluster) as client, pytest.raises(MemoryError, match=few):
+    with (
+        Client(dashboard_address="127.0.0.1:0", **cluster) as client,
+        pytest.raises(MemoryError, match=few),
+    ):
         sc.analyse(scored(20, 100, 2), sc.Swap(), trials=10, client=client)

@@ -215,11 +215,18 @@ def test_lines_of_another_form_are_refused(tmp_path: Path, layout: str, line: st
         read(path, layout=layout)
 
 
-@pytest.mark.parametrize(
-    "layout", [layout for layout in JSON if layout not in ("alpaca_eval", "lm_eval", "swebench")]
-)
+WITHOUT_NUMBERS = {
+    "alpaca_eval": "a preference is refused as such",
+    "alpaca_battles": "a preference is refused as such",
+    "battles": "a winner is a word",
+    "arena_hard": "a verdict is a word",
+    "lm_eval": "lists are no scores",
+    "swebench": "has ids",
+}
+
+
+@pytest.mark.parametrize("layout", [layout for layout in JSON if layout not in WITHOUT_NUMBERS])
 def test_a_list_where_a_number_is_expected_is_named(tmp_path: Path, layout: str) -> None:
-    """A preference of AlpacaEval is refused as such, lists of lm-eval are no scores, and SWE-bench has ids."""
     score = re.compile(rb': ?(\d+\.\d+|true|"[CPI]")(?=[,}\n])')
     paths = damaged(layout, tmp_path, lambda content: score.sub(b": [1, 2]", content))
     with pytest.raises(

@@ -32,6 +32,7 @@ STRANGE = re.compile(r"(?<![\w-])(?<!--)(?:runs?|topics?|collections?)(?![\w-])"
 ANOTHER_KIND = {
     "judges": "compares sets of judgements",
     "teams": "leaves teams out, which engineers have not",
+    "battles": "takes battles of pairs",
 }
 OF_TWO = {"compare": ["model-5", "model-4"], "gate": ["--run", "model-5", "--baseline", "model-4", "--margin", "0.3"]}  # fmt: skip
 CODE = re.compile(

@@ -31,7 +31,11 @@ Tree = Any
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    how: dict[str, Any] = {"processes": False, "dashboard_address": None, "set_as_default": False}
+    how: dict[str, Any] = {
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+        "set_as_default": False,
+    }
     with Client(n_workers=2, threads_per_worker=1, **how) as opened:
         yield opened
 

@@ -24,6 +24,7 @@ from scorecube import names
 from scorecube.analyses.plan import Plan
 from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts, totals_of
 from scorecube.analyses.table import bytes_of
+from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.errors import counted, in_python
 from scorecube.execute.executor import (
     CALLING_THREAD,
@@ -232,7 +233,12 @@ def bytes_read(cube: xr.Dataset) -> int:
 
 
 def check_reading(cube: xr.Dataset, executor: Executor) -> None:
-    """Refuse a cube that cannot be read in this memory, before it is (MemoryError)."""
+    """Refuse a large cube that cannot be read in this memory, before it is (MemoryError).
+
+    What cannot be made of a small one is refused where it is analysed.
+    """
+    if cube.nbytes <= MAX_LOADED_BYTES:
+        return
     there = min(*memory_limits(), executor.memory)
     if (needed := bytes_read(cube)) > there:
         raise MemoryError(

@@ -36,7 +36,7 @@ class Compare(Calculation):
     >>> cube = testing.simulate_cube(n_runs=6, seed=3)
     >>> found = analyse(cube, Compare(run="team01-run1", baseline="team02-run1"))
     >>> found["verdict"].values.ravel().tolist()
-    ['not shown', 'not shown', 'not shown', 'not shown']
+    ['not shown', 'not shown']
     """
 
     name: ClassVar[str] = "compare"

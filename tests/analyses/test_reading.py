@@ -125,10 +125,11 @@ def test_what_does_not_fit_is_refused_before_it_is_read(
     assert of_metric < run.bytes_read(lazy) < 2 * of_metric + 2_000
     assert run.bytes_read(cube.compute()) == cube.nbytes
     monkeypatch.setattr(run, "memory_limits", lambda: iter([int(of_metric)]))
+    run.check_reading(lazy, CALLING_THREAD)  # a small one is refused where it is analysed
+    for module in (schema, run, import_module("scorecube.workflow.api")):
+        monkeypatch.setattr(module, "MAX_LOADED_BYTES", 1)
     with pytest.raises(MemoryError, match="to read"):
         run.check_reading(lazy, CALLING_THREAD)
-    for module in (schema, import_module("scorecube.workflow.api")):
-        monkeypatch.setattr(module, "MAX_LOADED_BYTES", 1)
     with pytest.raises(MemoryError, match="to read"):
         sc.analyse(lazy, sc.Swap(size=5))
 

@@ -115,7 +115,8 @@ def sums_of(texts: Iterable[str]) -> Sums:
 def words_of(repo: Path) -> int:
     """Return the words of all Markdown files, without what is made from them."""
     pages = [path for path in repo.rglob("*.md") if not {"_build", "_generated"} & {*path.parts}]
-    own = [path for path in pages if not any(part.startswith(".venv") for part in path.parts)]
+    # Neither environments nor caches.
+    own = [path for path in pages if not path.relative_to(repo).parts[0].startswith(".")]
     return sum(len(path.read_text("utf-8").split()) for path in own)
 
 

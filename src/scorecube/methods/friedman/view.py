@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import crossed, frame_of, labelled, with_labels
+from scorecube.analyses.frames import crossed, frame_of, with_labels
 from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import CELL, labels_of
 from scorecube.declare import (
@@ -73,12 +73,19 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     attrs = result.attrs
     nouns = names.nouns(attrs)
     blocks = nouns.topics if attrs["blocks"] == "topics" else nouns.collections
-    tests = {row["label"]: row for row in labelled(frame_of(TEST, result))}
+    tests = frame_of(TEST, result)
     for label, rows in with_labels(frame_of(SYSTEMS, result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
-        test = tests[label]
-        clause = f"over {test['n_blocks']} {blocks}; all {nouns.runs} equal: p = "
-        clause += f"{test['p_value']:.2g} (Friedman, Iman and Davenport)"
+        # Of a metric whose gain settings give the same ranks, all tests are the same, too.
+        of_metric = tests[tests[names.METRIC] == first[names.METRIC]]
+        at_gain = of_metric[of_metric[names.GAIN] == first[names.GAIN]]
+        test = (at_gain if len(at_gain) else of_metric)[:1].to_dict("records")[0]
+        clause = f"over {test['n_blocks']} {blocks}; "
+        if is_known(test["p_value"]):
+            p = f"p = {test['p_value']:.2g} (Friedman, Iman and Davenport)"
+            clause += f"all {nouns.runs} equal: {p}"
+        else:
+            clause += f"no {nouns.topic} tells {nouns.runs} apart"
         if is_known(test["critical_difference"]):
             reach = first["mean_rank"] + test["critical_difference"]
             near = int((rows["mean_rank"] < reach).sum()) - 1

@@ -1,6 +1,6 @@
 """Sphinx settings: ``make docs`` writes docs/_build/html, without network.
 
-Pages in `_generated` are made from the declarations.
+Pages in `_generated` are made from the declarations, and from the items of the papers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ sys.path.insert(0, str(REPO))
 
 from scorecube import __version__  # noqa: E402
 from tests.notebooks import copy_notebooks  # noqa: E402
+from tests.papers import page as papers_page  # noqa: E402
 from tests.reference_pages import write_pages  # noqa: E402
 
-write_pages(Path(__file__).parent / "_generated")
-copy_notebooks(Path(__file__).parent / "_generated" / "notebooks")
+GENERATED = Path(__file__).parent / "_generated"
+write_pages(GENERATED, {"papers.md": "\n".join(papers_page())})
+copy_notebooks(GENERATED / "notebooks")
 
 project, author, release = "scorecube", "the developers of scorecube", __version__
 copyright = author  # noqa: A001

@@ -1,7 +1,7 @@
 """The items of the five papers and the commands that make them.
 
-``python -m tests.papers`` prints docs/reference/papers.md; ``python -m tests.papers STUDY`` writes
-the study that the commands run on, made from what Sakai 2007 prints in Tables 7 to 9; ``python -m
+``python -m tests.papers`` prints their page in the docs; ``python -m tests.papers STUDY`` writes the
+study that the commands run on, made from what Sakai 2007 prints in Tables 7 to 9; ``python -m
 tests.papers run`` runs them and prints what each item shows, also beside an installed wheel.
 """
 
@@ -184,9 +184,9 @@ def page() -> Iterator[str]:
         f"What the papers print or define, and the command that makes it: {sum(map(len, ITEMS.values()))} items. Their runs were never published: "
         "STUDY has simulated ones, on the numbers of relevant documents of Sakai 2007, Tables 7 to 9 (`python -m tests.papers STUDY` writes it), so that "
         "a table or figure is compared in its form, a method with plain Python, and a number where the paper has all that it is made from "
-        "([published](published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
+        "([published](../reference/published.md)). `--as` sets the options, trials and gains of a paper, and `show` then has its columns, order and digits. "
         "`python -m tests.papers run` runs each command, in this order, and prints what of it was found in its output; tests see each miss where a word or number is another. "
-        "This page is made by `python -m tests.papers`.\n"
+        "This page is made from `tests/papers.toml`.\n"
     )
     for number, (paper, items) in enumerate(ITEMS.items(), 1):
         yield f"## {paper}: {PAPERS[paper]}\n"

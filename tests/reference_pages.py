@@ -60,9 +60,10 @@ MEMBERS = {"Study": "add", "Collection": "cube rankings result results contents 
 """Members of a class that its page describes; options of analyses are parameters."""
 
 
-def write_pages(folder: Path) -> None:
-    """Write all pages; a page that has not changed keeps its time, so that it is not read again."""
+def write_pages(folder: Path, others: dict[str, str]) -> None:
+    """Write all pages and others; one that has not changed keeps its time, and is not read again."""
     pages = {"commands.md": command_page(), "options.md": options_page(), "api/index.md": index()}
+    pages |= others
     rows: Any = layouts().to_dict("records")
     pages["layouts.md"] = f"# Layouts of files of scores\n\n{markdown_table(rows)}\n"
     pages |= {f"api/{_file_name(title)}.md": offered_page(title) for title in OFFERED}

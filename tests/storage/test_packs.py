@@ -20,8 +20,8 @@ from scorecube.analyses.joined import part_of
 from scorecube.collection import schema
 from scorecube.errors import BadStudy, CorruptStudy, StoreFailed
 from scorecube.execute.executor import CALLING_THREAD
-from scorecube.storage import Study, clean, find_rest, open_study, pack, verify_study
-from scorecube.storage.pack_files import write_pack
+from scorecube.storage import Study, clean, find_rest, open_study, pack, pack_writer, verify_study
+from scorecube.storage.pack_writer import write_pack
 from scorecube.storage.place import Place
 from scorecube.storage.study import open_place
 from scorecube.testing import simulate_cube
@@ -218,6 +218,17 @@ def test_large_results_are_read_on_use(tmp_path: Path, monkeypatch: pytest.Monke
     assert isinstance(kept, xr.Dataset)
     assert kept.chunks
     assert len(pack.packs(open_study(tmp_path / "kept").place)) == 1
+
+
+def test_tasks_share_no_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results of more bytes are written by tasks of fewer rows than small variables have in a chunk."""
+    cubes = {f"c{number}": simulate_cube(n_runs=4, seed=number) for number in range(7)}
+    study = open_study(tmp_path / "study", mode="a")
+    expected = sc.sweep([sc.Reliability()], cubes, study=study)
+    monkeypatch.setattr(pack_writer, "MOST_BYTES", 2 * expected.nbytes // 7)
+    xr.testing.assert_identical(sc.results(study, "reliability"), expected)
+    (path,) = pack.packs(study.place)
+    assert len([key for key in study.place.files(path) if "/attributes/c." in key]) > 1
 
 
 @pytest.mark.process

@@ -231,6 +231,11 @@ class Template:
         return arrays
 
 
+def is_of_several(result: xr.Dataset) -> bool:
+    """Whether a result is about several collections, and is none of those that are joined."""
+    return names.COLLECTION in result.variables or names.COLLECTION in result.dims
+
+
 def join(parts: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return results by collection as one dataset along ``collection``, see `Template`."""
     template = template_of(parts.values())

@@ -108,6 +108,11 @@ class StoredResult(NamedTuple):
     folder: str
 
     @property
+    def analysis(self) -> str:
+        """Name of its analysis."""
+        return self.folder.rpartition("/")[2]
+
+    @property
     def path(self) -> str:
         """Path of its archive."""
         name = f"{self.number:05d}-{self.head:05d}-{self.digest}-{self.version}.zarr.zip"

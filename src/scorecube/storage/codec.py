@@ -63,8 +63,9 @@ def encode_variable(name: str, variable: xr.Variable) -> Iterator[tuple[str, byt
     dims = tuple(map(str, variable.dims))
     array = Array(dims, variable.shape, dtype, lengths, variable.attrs)
     yield f"{name}/{METADATA}", describe(array)
-    for chunk, place in chunks(name, variable.shape, lengths):
-        yield chunk, encode_chunk(np.asarray(variable[place].values, dtype), lengths)
+    for position, place in chunks(variable.shape, lengths):
+        part = np.asarray(variable[place].values, dtype)
+        yield chunk_key(name, position), encode_chunk(part, lengths)
 
 
 def encode_chunk(part: np.ndarray[Any, Any], lengths: tuple[int, ...]) -> bytes:
@@ -108,14 +109,19 @@ def chunk_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]
     return tuple(lengths)
 
 
+def chunk_key(name: str, position: tuple[int, ...]) -> str:
+    """Return the key of a chunk of an array by its position among all."""
+    return f"{name}/{'.'.join(['c', *map(str, position)])}"
+
+
 def chunks(
-    name: str, shape: tuple[int, ...], lengths: tuple[int, ...]
-) -> Iterator[tuple[str, tuple[slice, ...]]]:
-    """Yield the key of each chunk, and its place in the array."""
+    shape: tuple[int, ...], lengths: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """Yield the position of each chunk among all, and its place in the array."""
     counts = [-(-size // length) for size, length in zip(shape, lengths, strict=True)]
     for position in product(*map(range, counts)):
         place = (slice(k * n, (k + 1) * n) for k, n in zip(position, lengths, strict=True))
-        yield f"{name}/{'.'.join(['c', *map(str, position)])}", tuple(place)
+        yield position, tuple(place)
 
 
 class Array(NamedTuple):
@@ -202,7 +208,8 @@ def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.
 def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[Any, Any]:
     is_text = array.dtype.kind == "O"
     values: np.ndarray[Any, Any] = np.zeros(array.shape, array.dtype)
-    for key, place in chunks(name, array.shape, array.lengths):
+    for position, place in chunks(array.shape, array.lengths):
+        key = chunk_key(name, position)
         part: np.ndarray[Any, Any] = np.zeros(array.lengths, array.dtype)
         if not is_text:
             CODEC.decode(files[key], out=part)

@@ -114,21 +114,21 @@ class Collection:
         """Whether the result of a plan is stored, of the scores that are stored now."""
         return digest in [stored.digest for stored in self.stored(analysis)[0]]
 
-    def result(self, analysis: str, digest: str = "") -> xr.Dataset:
-        """Return the latest result of an analysis, or that of a plan."""
-
-        def latest() -> xr.Dataset | None:
-            current = self.stored(analysis)[0]
-            chosen = [stored for stored in current if digest in ("", stored.digest)]
-            return archives.read_result(self.place, chosen[-1]) if chosen else None
-
-        if (result := _read(latest)) is not None:
-            return result
-        why = " of the scores that are there now" if self.stored(analysis)[1] else ""
+    def latest(self, analysis: str, digest: str = "") -> StoredResult:
+        """Return which result of an analysis is the latest, or is that of a plan (BadStudy)."""
+        current, outdated = self.stored(analysis)
+        chosen = [stored for stored in current if digest in ("", stored.digest)]
+        if chosen:
+            return chosen[-1]
+        why = " of the scores that are there now" if outdated else ""
         raise BadStudy(
             f"{self.study.path}: no result of {analysis} for collection {self.name!r}{why}; "
             f"run: scorecube {analysis} {self.study.path}"
         )
+
+    def result(self, analysis: str, digest: str = "") -> xr.Dataset:
+        """Return the latest result of an analysis, or that of a plan."""
+        return _read(lambda: archives.read_result(self.place, self.latest(analysis, digest)))
 
     def blocks(self, analysis: str, work: str) -> BlockStore:
         """Return the recorded blocks of all plans that share them."""

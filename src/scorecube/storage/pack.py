@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scorecube.storage import heads
@@ -31,41 +30,43 @@ PACK: Final = re.compile(r"packed-[0-9a-f]{16}\.zarr", re.ASCII)
 ABOUT: Final = "packed"  # attribute of a group: digest of its results, and their options
 
 
-class Source(NamedTuple):
+class PackedResult(NamedTuple):
     """A result that is packed."""
 
     collection: str
     stored: StoredResult
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Results of a group of a pack, or of several by their options.
+class Wanted(NamedTuple):
+    """Results of an analysis: of one group of a pack, or of several by their options.
 
     label: Name of the group; the second is called ``label-2``.
-    as_one: Whether they are of one kind, and are not told apart by options.
     """
 
     label: str
-    sources: tuple[Source, ...]
-    as_one: bool = False
+    results: tuple[PackedResult, ...]
+
+    @property
+    def analysis(self) -> str:
+        """Name of the analysis."""
+        return self.results[0].stored.analysis
 
     @property
     def digest(self) -> str:
         """Digest of what is packed."""
-        named = [[source.collection, source.stored.path] for source in self.sources]
+        named = [[one.collection, one.stored.path] for one in self.results]
         return digest_of(json.dumps(named).encode())[:16]
 
 
 def wanted_of(study: Study, analyses: Iterable[str] | None = None) -> list[Wanted]:
     """Return all current results by analysis, of all or of some analyses."""
-    found: dict[str, list[Source]] = {name: [] for name in analyses or ()}
+    found: dict[str, list[PackedResult]] = {name: [] for name in analyses or ()}
     for collection in study.collections():
         for analysis in found if analyses else collection.contents()["results"]:
             current, _ = collection.stored(analysis)
-            sources = [Source(collection.name, stored) for stored in current]
-            found.setdefault(analysis, []).extend(sources)
-    return [Wanted(name, tuple(sources)) for name, sources in sorted(found.items()) if sources]
+            results = found.setdefault(analysis, [])
+            results += [PackedResult(collection.name, stored) for stored in current]
+    return [Wanted(name, tuple(results)) for name, results in sorted(found.items()) if results]
 
 
 def packs(place: Place) -> list[str]:

@@ -8,21 +8,20 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import reduce
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import xarray as xr
 
-from scorecube.analyses.joined import BY_COLLECTION, Template, join
+from scorecube.analyses.joined import BY_COLLECTION, is_of_several, join, template_of
 from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.errors import BadStudy, StoreFailed, counted
 from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, executor_for, run_items
 from scorecube.storage import Study, open_study
-from scorecube.storage.pack import SCORES, Source, Wanted, find, open_group, wanted_of
-from scorecube.storage.pack_files import Each, write_pack
+from scorecube.storage.pack import SCORES, Wanted, find, open_group, wanted_of
+from scorecube.storage.pack_writer import Each, write_pack
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -60,13 +59,6 @@ def on_executor(executor: Executor, progress: Progress | None = None) -> Each:
         return found
 
     return each
-
-
-class Asked(NamedTuple):
-    """A result that a sweep has: its collection, and the digest of its plan."""
-
-    collection: str
-    digest: str
 
 
 def results(
@@ -113,33 +105,46 @@ def results(
     ...     results(study, "reliability").equals(swept)
     True
     """
-    is_opened = isinstance(study, Study)
     opened = study if isinstance(study, Study) else open_study(study)
-    for name in (analysis, re.sub(r"-\d+$", "", analysis)):
-        if wanted := wanted_of(opened, [name]):
-            break
-    else:
-        raise BadStudy(f"{opened.path}: no result of {analysis}; run: scorecube {analysis}")
-    (one,) = wanted
+    wanted = _wanted(opened, analysis)
     place = opened.place
     folder = None
-    if (path := find(place, analysis, one.digest)) is None:
-        each = on_executor(executor_for(client, workers))
-        what = f"{opened.path}: {counted(len(one.sources), 'result')} of {one.label} packed"
-        pack = None
-        if opened.writable or not is_opened:
-            with suppress(StoreFailed):
-                pack = write_pack(opened, place, wanted, each)
-        if pack is None:
-            folder = Folder()
-            place = Place(folder.path)
-            pack = write_pack(opened, place, wanted, on_executor(CALLING_THREAD))
-            what += " in a temporary folder, as the study cannot be written"
-        LOGGER.warning("%s: %s", what, pack)
-        if (path := find(place, analysis, one.digest)) is None:
-            raise BadStudy(f"{opened.path}: all results of {one.label} have the same options")
-    _tell_others(place, path, one.label)
+    path = find(place, analysis, wanted.digest)
+    if path is None:
+        is_written = opened.writable or not isinstance(study, Study)
+        folder = _write(opened, wanted, executor_for(client, workers), is_written=is_written)
+        place = place if folder is None else Place(folder.path)
+        path = find(place, analysis, wanted.digest)
+    if path is None:
+        raise BadStudy(f"{opened.path}: all results of {wanted.label} have the same options")
+    _tell_others(place, path, wanted.label)
     return open_group(place, path, folder)
+
+
+def _wanted(study: Study, analysis: str) -> Wanted:
+    """Return the results of an analysis, or of that of a label such as ``swap-2``."""
+    for name in (analysis, re.sub(r"-\d+$", "", analysis)):
+        if wanted := wanted_of(study, [name]):
+            return wanted[0]
+    raise BadStudy(f"{study.path}: no result of {analysis}; run: scorecube {analysis}")
+
+
+def _write(study: Study, wanted: Wanted, executor: Executor, *, is_written: bool) -> Folder | None:
+    """Pack results in the study, or else in a temporary folder, which is returned; say so.
+
+    is_written: Whether the study may be written.
+    """
+    what = f"{study.path}: {counted(len(wanted.results), 'result')} of {wanted.label} packed"
+    if is_written:
+        with suppress(StoreFailed):
+            pack = write_pack(study, study.place, [wanted], on_executor(executor))
+            LOGGER.warning("%s: %s", what, pack)
+            return None
+    folder = Folder()
+    pack = write_pack(study, Place(folder.path), [wanted], on_executor(CALLING_THREAD))
+    why = "in a temporary folder, as the study cannot be written"
+    LOGGER.warning("%s %s: %s", what, why, pack)
+    return folder
 
 
 def _tell_others(place: Place, path: str, analysis: str) -> None:
@@ -170,72 +175,46 @@ def pack_study(
 
 
 def gathered(
-    study: Study,
-    asked: Mapping[str, Sequence[Asked]],
-    kinds: Mapping[str, str],
-    executor: Executor,
-    folder: Folder | None = None,
+    study: Study, wanted: Iterable[Wanted], executor: Executor, folder: Folder | None = None
 ) -> dict[str, xr.Dataset]:
     """Return results along ``collection`` by label: large ones from a pack, read on use.
 
-    asked: Results of each label.
-    kinds: Analysis of each label.
     folder: Where the study is, if it is a temporary one, which the datasets keep.
     """
     found = dict[str, xr.Dataset]()
-    for label, of in asked.items():
-        joined = _in_memory(study, kinds[label], of)
+    for one in wanted:
+        joined = _in_memory(study, one)
         if joined is None:
-            joined = _packed(study, label, kinds[label], of, executor, folder)
-        if left_out := joined.attrs.get(BY_COLLECTION):
+            each = on_executor(CALLING_THREAD if folder is not None else executor)
+            pack = write_pack(study, study.place, [one], each)
+            joined = open_group(study.place, f"{pack}/{one.label}", folder)
+        left_out = joined.attrs.get(BY_COLLECTION)
+        if left_out:
             joined = joined.assign_attrs(study=study.path)
             LOGGER.warning(
                 "%s: labels of %s are too many to be joined: open_study(%r)[name].result(%r)",
-                label,
+                one.label,
                 ", ".join(left_out),
                 study.path,
-                kinds[label],
+                one.analysis,
             )
         if folder is not None and (left_out or joined.chunks):
             joined.set_close(folder.close)
-        found[label] = joined
+        found[one.label] = joined
     return found
 
 
-def _in_memory(study: Study, analysis: str, of: Sequence[Asked]) -> xr.Dataset | None:
+def _in_memory(study: Study, wanted: Wanted) -> xr.Dataset | None:
     """Return joined results, or the one that is about several collections; None of large ones."""
     parts = dict[str, xr.Dataset]()
     n_bytes = 0
-    for one in of:
-        part = study[one.collection].result(analysis, one.digest)
-        if "collection" in part.variables or "collection" in part.dims:
+    for collection, stored in wanted.results:
+        part = study[collection].result(wanted.analysis, stored.digest)
+        if is_of_several(part):
             return part
-        parts[one.collection] = part
+        parts[collection] = part
         n_bytes += part.nbytes
         if n_bytes > MAX_LOADED_BYTES:
             return None
-    template = reduce(Template.joined, map(Template.of, parts.values()))
+    template = template_of(parts.values())
     return join(parts) if template.n_parts * template.n_bytes() <= MAX_LOADED_BYTES else None
-
-
-def _packed(
-    study: Study,
-    label: str,
-    analysis: str,
-    of: Sequence[Asked],
-    executor: Executor,
-    folder: Folder | None,
-) -> xr.Dataset:
-    """Return results in a pack of their own."""
-    sources = tuple(_sources(study, analysis, of))
-    wanted = Wanted(label, sources, as_one=True)
-    each = on_executor(CALLING_THREAD if folder is not None else executor)
-    pack = write_pack(study, study.place, [wanted], each)
-    return open_group(study.place, f"{pack}/{label}", folder)
-
-
-def _sources(study: Study, analysis: str, of: Sequence[Asked]) -> Iterator[Source]:
-    for one in of:
-        for stored in study[one.collection].stored(analysis)[0]:
-            if stored.digest == one.digest:
-                yield Source(one.collection, stored)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
@@ -20,9 +21,10 @@ from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_o
 from scorecube.errors import BadPlan, counted, option
 from scorecube.execute.executor import executor_for
 from scorecube.storage import Study, exists, open_study
-from scorecube.workflow.packs import Asked, Folder, gathered
+from scorecube.storage.pack import PackedResult, Wanted
+from scorecube.workflow.packs import Folder, gathered
 from scorecube.workflow.sweep_file import Entry, Make, Source
-from scorecube.workflow.sweep_run import Stored, SweepTask, run_sweep, stored_for
+from scorecube.workflow.sweep_run import EntryResult, SweepTask, run_sweep, stored_for
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -109,7 +111,8 @@ def sweep(
         LOGGER.warning("left out: %s", line)
     if not (outcome.stored or outcome.failed):
         raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
-    found = gathered(opened, *_asked(chosen, outcome.stored), executor, folder)
+    wanted = _wanted(opened, chosen, outcome.stored)
+    found = gathered(opened, wanted, executor, folder)
     is_one = len(chosen) == 1 and len(found) == 1
     results = next(iter(found.values())) if is_one else xr.DataTree.from_dict(found)
     if outcome.failed:
@@ -126,19 +129,19 @@ def sources_of(collections: CubesLike | Mapping[str, CubeLike | Make]) -> dict[s
     return {str(k): of if callable(of) else as_cube(of) for k, of in collections.items()}
 
 
-def _asked(
-    entries: Sequence[Entry], stored: Iterable[Stored]
-) -> tuple[dict[str, list[Asked]], dict[str, str]]:
-    """Return what is stored of each entry by its label, and the analyses of labels."""
-    kinds = [entry.analysis.name for entry in entries]
-    asked = dict[str, list[Asked]]()
-    of_label = dict[str, str]()
-    for place, collection, digest, _ in sorted(stored):
-        count = kinds[: place + 1].count(kinds[place])
-        label = kinds[place] if count == 1 else f"{kinds[place]}-{count}"
-        of_label[label] = kinds[place]
-        asked.setdefault(label, []).append(Asked(collection, digest))
-    return asked, of_label
+def _wanted(study: Study, entries: Sequence[Entry], found: Iterable[EntryResult]) -> list[Wanted]:
+    """Return the results of each entry: of several with one analysis, the second is ``swap-2``."""
+    names = [entry.analysis.name for entry in entries]
+    of_entry = defaultdict[int, list[PackedResult]](list)
+    for place, collection, digest, _ in sorted(found):
+        stored = study[collection].latest(names[place], digest)
+        of_entry[place].append(PackedResult(collection, stored))
+    wanted = list[Wanted]()
+    for place, results in of_entry.items():
+        count = names[: place + 1].count(names[place])
+        label = names[place] if count == 1 else f"{names[place]}-{count}"
+        wanted.append(Wanted(label, tuple(results)))
+    return wanted
 
 
 def tasks_of(

@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     message: str
 
 
-class Stored(NamedTuple):
+class EntryResult(NamedTuple):
     """A result in the study: position of its entry in the sweep, and what identifies it."""
 
     place: int
@@ -87,7 +87,7 @@ class Outcome:
     files: Those of the collection, from a worker that does not see the study.
     """
 
-    stored: list[Stored] = field(default_factory=list)
+    stored: list[EntryResult] = field(default_factory=list)
     failed: list[Problem] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -304,7 +304,7 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     for place, (request, digest) in {} if outcome.failed else asked.items():
         entry = task.entries[place]
         if digest:
-            outcome.stored.append(Stored(place, first, digest, is_new=False))
+            outcome.stored.append(EntryResult(place, first, digest, is_new=False))
             continue
         with outcome.noting(first, entry.analysis.name):
             settings = {"trials": entry.trials, "seed": entry.seed, **entry.selection}
@@ -314,7 +314,7 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
             for work in planned:
                 if is_new := not work.is_stored():
                     replace(work, asked={REQUEST: request}).run(executor)
-                outcome.stored.append(Stored(place, first, work.plan.digest, is_new))
+                outcome.stored.append(EntryResult(place, first, work.plan.digest, is_new))
     return outcome
 
 

@@ -40,7 +40,7 @@ class SharedOptions:
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")
-    dry_run: bool = option_field(False, "Only report what would be done.")
+    dry_run: bool = option_field(False, "Only say what it would take.")
 
 
 SHARED = options_of(SharedOptions)

@@ -12,7 +12,7 @@ from typer import Context
 
 from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
-from scorecube.cli.terminal import echo_results, notify, track_progress
+from scorecube.cli.terminal import echo_results, notify, span, track_progress
 from scorecube.declare.options import options_of
 from scorecube.errors import ScorecubeError, counted
 from scorecube.methods import index
@@ -63,7 +63,6 @@ def run_analysis(
     """
     from scorecube.execute.clusters import open_executor
     from scorecube.execute.executor import default_workers
-    from scorecube.execute.run import bytes_needed
     from scorecube.storage import exists, open_study
     from scorecube.workflow.tasks import plan_in_study
 
@@ -78,10 +77,7 @@ def run_analysis(
     print_notes({subject(task): task.plan.warnings for task in pending})
     if values["dry_run"]:
         for task in pending:
-            trials = f"{counted(task.plan.trials, 'trial')}, " if analysis.resamples else ""
-            needed = bytes_needed(task.plan, values["workers"] or default_workers()) / 1e9
-            memory = f"about {needed:,.2g} GB of memory"
-            notify(f"{subject(task)}: {trials}{memory}, plan {task.plan.digest}")
+            notify(f"{subject(task)}: {predicted(task, values['workers'] or default_workers())}")
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
@@ -99,6 +95,29 @@ def run_analysis(
     echo_results(list(results.values()), study, top)
     if len(results) > 1:
         run_joined(analysis, study, values, top, len(results))
+
+
+def predicted(task: Task, workers: int) -> str:
+    """Return what a task will take on some cores of this machine, after a trial of it."""
+    from scorecube.execute.forecast import forecast
+    from scorecube.execute.run import bytes_needed
+    from scorecube.storage.bounds import memory_limits
+
+    plan = task.plan
+    digest = f"plan {plan.digest}"
+    if task.is_stored():
+        return f"the result is there; {digest}"
+    needed = bytes_needed(plan, workers)
+    there = min(memory_limits())
+    memory = f"about {needed / 1e9:,.2g} GB of memory"
+    trials = f"{counted(plan.trials, 'trial')}, " if plan.analysis.resamples else ""
+    if needed > there:
+        return f"{trials}{memory}, more than the {there / 1e9:,.2g} GB here: refused; {digest}"
+    of = forecast(plan, units_left=plan.n_units - task.recorded(), workers=workers)
+    seconds = span(*of.limits)
+    files = f"{counted(of.n_blocks, 'block')}, {counted(of.n_files, 'file')} in the end"
+    timed = f" ({counted(of.timed, 'trial')} timed)" if of.timed else ""
+    return f"{trials}{seconds} of one core{timed}, {memory}, {files}; {digest}"
 
 
 def run_joined(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
-from scorecube.cli.terminal import echo, notify, track_progress
+from scorecube.cli.terminal import echo, notify, span, track_progress
 from scorecube.errors import counted
 
 if TYPE_CHECKING:
-    from scorecube.workflow.sweep_run import Problem
+    from scorecube.workflow.sweep_run import Problem, SweepTask
 
 PART = "Share of the collections, e.g. 3/100, for array jobs."
 
@@ -24,6 +24,7 @@ def sweep(
     file: Annotated[Path, argument("SWEEP.toml", "Collections and analyses.")],
     part: Annotated[Optional[str], flag("--part", PART, metavar="K/N")] = None,
     status: Annotated[bool, flag("--status", "Only count what is read and stored.")] = False,
+    forecast: Annotated[bool, flag("--forecast", "Only say what it would take.")] = False,
     anew: Annotated[bool, flag("--replace", "Replace scores whose source has changed.")] = False,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
@@ -46,6 +47,9 @@ def sweep(
     if status:
         echo(f"{path}: {status_of(path, tasks)}")
         return
+    if forecast:
+        _print_forecast(path, tasks)
+        return
     study = open_study(path, mode="a")
     start = time.monotonic()
     with (
@@ -64,6 +68,30 @@ def sweep(
         raise outcome.failure(count)
     word = shlex.quote(study.path)
     notify(f"show results with: scorecube show {word} ANALYSIS, or: scorecube report {word}")
+
+
+def _print_forecast(path: str, tasks: Sequence[SweepTask]) -> None:
+    """Print what is left of a sweep, from some of its collections."""
+    from scorecube.execute.executor import default_workers
+    from scorecube.storage import exists, open_study
+    from scorecube.workflow.sweep_forecast import forecast_sweep
+
+    of = forecast_sweep(open_study(path) if exists(path) else None, tasks)
+    for line in left_out_lines(of.problems):
+        notify(line)
+    if of.joined:
+        notify(f"not predicted, as they need all collections: {', '.join(of.joined)}")
+    counts = f"{counted(of.collections, 'collection')} to do"
+    if not of.timed:
+        echo(f"{path}: {counts}")
+        return
+    cores = default_workers()
+    least, most = of.limits
+    echo(
+        f"{path}: {counts}: {span(least, most)} of one core, {span(least / cores, most / cores)} "
+        f"on the {cores} here, about {of.n_bytes / 1e9:,.2g} GB of memory a task beside "
+        f"its process, {counted(of.n_files, 'new file')} (timed: {', '.join(of.timed)})"
+    )
 
 
 def left_out_lines(problems: Iterable[Problem]) -> list[str]:

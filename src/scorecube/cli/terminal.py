@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+import math
 import os
 import shlex
 import shutil
@@ -19,13 +20,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from scorecube.declare.options import split_list
 from scorecube.errors import BadOutput, visible
 
+
+class Unit(NamedTuple):
+    """Of times: name, seconds, and the seconds below which it is used."""
+
+    name: str
+    seconds: float
+    below: float
+
+
+UNITS = (Unit("s", 1, 120), Unit("min", 60, 7200), Unit("h", 3600, math.inf))
 PLAIN_SECONDS = 10.0
 """Shortest time between two plain lines of progress."""
 _quiet = [False]
@@ -165,6 +176,22 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def span(least: float, most: float) -> str:
+    """Return the limits of predicted seconds in words, each with one digit that counts.
+
+    Examples
+    --------
+    >>> span(0.1, 0.4), span(20.8, 46.8), span(700, 1600), span(50, 112), span(9e5, 2e6)
+    ('less than 1 s', '20 to 50 s', '10 to 30 min', '50 to 100 s', '200 to 600 h')
+    """
+    if most < 1:
+        return "less than 1 s"
+    unit = next(of for of in UNITS if most < of.below)
+    low = float(f"{least / unit.seconds:.1g}")
+    high = float(f"{most / unit.seconds:.1g}")
+    return f"{low:,g} to {high:,g} {unit.name}"
 
 
 @contextmanager

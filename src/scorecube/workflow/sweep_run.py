@@ -277,10 +277,17 @@ def _side_by_side(
 
 
 def _largest_first(study: Study, tasks: Sequence[SweepTask]) -> list[SweepTask]:
-    sizes = {task.collections[0]: bytes_of_source(task.source) for task in tasks}
-    if all(task.source is None for task in tasks):
-        sizes |= {one.name: one.head.facts["cube"]["bytes"] for one in study.collections()}
+    sizes = sizes_of(study, tasks)
     return sorted(tasks, key=lambda task: -sizes[task.collections[0]])
+
+
+def sizes_of(study: Study | None, tasks: Sequence[SweepTask]) -> dict[str, int]:
+    """Return the bytes of what the collections of tasks come from; 0 for what is not known."""
+    sizes = {task.collections[0]: bytes_of_source(task.source) for task in tasks}
+    if study is not None and all(task.source is None for task in tasks):
+        stored = {one.name: one.head.facts["cube"]["bytes"] for one in study.collections()}
+        sizes = {name: stored[name] for name in sizes}
+    return sizes
 
 
 def _whole_parcel(study: Study, task: SweepTask, outcome: Outcome, workers: int) -> Parcel:

@@ -215,6 +215,12 @@ class SingleTest(ResampledTest):
 
     unit: ClassVar[str] = "pairs"
 
+    def bytes_needed(self, table: ScoreTable, threads: int) -> int:
+        # What is drawn, sums of each run and cell, and the room of each thread, see `Resamples`.
+        n_sums = len(table.scores) * len(table.runs)
+        of_trial = 8 * (2 * table.sizes.size + n_sums + 3 * TILE * threads)
+        return super().bytes_needed(table, threads) + table.trials * of_trial
+
     def block(self, table: ScoreTable, start: int, stop: int) -> dict[str, Part]:
         """Return the trials that reach each pair's statistic, and the largest difference needed."""
         first, second = (runs[start:stop] for runs in self.pairs(table))

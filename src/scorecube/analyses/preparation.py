@@ -106,12 +106,16 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
     run = "system" if nouns.run == names.RUN else nouns.run
     repetitions = f"{of} {names.plural(nouns.repetition)} of a {run}"
     notes.append(
-        f"Scores are means over {repetitions} on each {nouns.topic}; "
-        f"limits are over {nouns.topics}."
+        f"Scores are means over {repetitions} on each {nouns.topic}; {limits_over(nouns)}."
     )
     others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
     others[names.RUN] = xr.DataArray(np.array(systems, object), dims=names.RUN)
     return xr.Dataset({names.SCORE: variable_of(DIMS, means)}, others, cube.attrs)
+
+
+def limits_over(nouns: names.Nouns) -> str:
+    """Return what limits are over, unless they are over repetitions, too."""
+    return f"limits are over {nouns.topics}"
 
 
 def _complete_topics(cube: xr.Dataset, notes: list[str]) -> xr.Dataset:

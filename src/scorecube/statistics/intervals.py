@@ -59,6 +59,33 @@ class Estimate(NamedTuple):
         return stdtrit(self.freedom, (1 + confidence) / 2)
 
 
+class Source(NamedTuple):
+    """A source of variance of a mean beside its units, such as training runs.
+
+    variance: Its part of the squared error.
+    square: The mean square that it was estimated from, in the same units, and its degrees of
+        freedom.
+    """
+
+    variance: float
+    square: float
+    freedom: float
+
+
+def with_sources(found: Estimate, sources: Sequence[Source]) -> Estimate:
+    """Return an estimate whose error counts further sources, by Satterthwaite's approximation.
+
+    Degrees of freedom are those of a sum of mean squares (Satterthwaite 1946).
+    """
+    if not sources:
+        return found
+    total = found.error**2 + sum(source.variance for source in sources)
+    parts = found.error**4 / found.freedom + sum(of.square**2 / of.freedom for of in sources)
+    usual = np.broadcast_to(found.freedom, np.shape(total)).astype(float)
+    freedom = np.divide(total**2, parts, out=usual, where=parts > 0)
+    return found._replace(error=np.sqrt(total), freedom=freedom)
+
+
 def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any = 1.0) -> Estimate:
     """Return the weighted means over collections, one sample each, of means over topics.
 
@@ -149,9 +176,13 @@ def with_small(found: Estimate, samples: Sequence[Sample], ends: Range) -> Estim
     return found._replace(error=np.sqrt(variance))
 
 
-@np.errstate(divide="ignore", invalid="ignore")  # where all scores are equal
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # where all scores are equal
 def mean_limits(
-    samples: Sequence[Sample], ends: Range | None, confidence: float, critical: float | None = None
+    samples: Sequence[Sample],
+    ends: Range | None,
+    confidence: float,
+    critical: float | None = None,
+    sources: Sequence[Source] = (),
 ) -> tuple[Any, Any]:
     """Return limits of means over infinitely many topics of each collection, (...).
 
@@ -163,8 +194,10 @@ def mean_limits(
     ends: Least and greatest score that there can be; None if unknown.
     critical: In place of the quantile of t, where there are no pseudo-units; if it is not finite,
         there are no limits.
+    sources: What else means vary by.
     """
-    found = estimate(samples)
+    of_units = estimate(samples)
+    found = with_sources(of_units, sources)
     few = few_differ(samples, None if ends is None else ends[1] - ends[0], _least_of(samples))
     if critical is not None and not np.isfinite(critical):
         critical = np.nan
@@ -172,22 +205,25 @@ def mean_limits(
         t = found.t(confidence) if critical is None else critical
         margin = np.where(few, np.nan, t * found.error)[()]
         return found.mean - margin, found.mean + margin
-    found = with_small(found, samples, ends)
+    found = with_sources(with_small(of_units, samples, ends), sources)
     few = few | (found.mean <= ends[0]) | (found.mean >= ends[1])
-    number = (found.t(confidence) / found.t(0.95)) ** 2
-    of_few = _clipped(estimate(samples, ends, number), ends, confidence)
+    number = (of_units.t(confidence) / of_units.t(0.95)) ** 2
+    padded = with_sources(estimate(samples, ends, number), sources)
+    of_few = _clipped(padded, ends, confidence)
     of_many = _logit_limits(found, ends, found.t(confidence) if critical is None else critical)
     least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
     return least, most
 
 
-def p_of_mean(samples: Sequence[Sample], ends: Range | None, bound: float) -> float:
+def p_of_mean(
+    samples: Sequence[Sample], ends: Range | None, bound: float, sources: Sequence[Source] = ()
+) -> float:
     """Return the p-value of a mean of at least `bound`, one-sided, by its limits.
 
     It is half of the smallest 1 - confidence at which the upper limit of `mean_limits` is below
     the bound; above a half where the mean is above it. NaN where there are no limits.
     """
-    low, high = mean_limits(samples, ends, 0.0)
+    low, high = mean_limits(samples, ends, 0.0, sources=sources)
     if np.isnan(low):
         return np.nan
     above = (low + high) / 2 >= bound
@@ -195,7 +231,7 @@ def p_of_mean(samples: Sequence[Sample], ends: Range | None, bound: float) -> fl
     largest = 0.0  # exponents of ten of 1 - confidence
     for _ in range(HALVINGS):
         middle = (smallest + largest) / 2
-        low, high = mean_limits(samples, ends, 1 - 10.0**middle)
+        low, high = mean_limits(samples, ends, 1 - 10.0**middle, sources=sources)
         if low > bound if above else high < bound:
             largest = middle
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, Literal
 
@@ -12,15 +12,23 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.jackknife import CONFIDENCE
 from scorecube.analyses.preparation import make_table
+from scorecube.analyses.repetitions import Repetitions
 from scorecube.analyses.table import ScoreTable
 from scorecube.collection.arguments import CubesLike, MetricLike, cubes_of
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ScorecubeError, UnknownName, nearest, option
+from scorecube.methods.compare.retrained import (
+    check_training_runs,
+    notes_of,
+    sources_of,
+    with_training_runs,
+)
 from scorecube.methods.compare.rows import Asked, Cell, Compared, Part, Row
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
     Sample,
+    Source,
     difference_limits,
     estimate,
     guarded_estimate,
@@ -28,6 +36,7 @@ from scorecube.statistics.intervals import (
     one_sided_p,
     p_of_mean,
     two_sided_p,
+    with_sources,
 )
 
 TINY = 1e-4
@@ -42,6 +51,7 @@ def compare(
     baseline: str,
     *,
     metrics: Sequence[MetricLike] | None = None,
+    retrained: bool = False,
     missing: Missing = "refuse",
 ) -> xr.Dataset:
     """Compare two systems by each metric, in each collection and in the mean over them.
@@ -60,6 +70,10 @@ def compare(
         Labels of runs, or of systems with repetitions, which are compared by their means.
     metrics
         All by default.
+    retrained
+        Whether limits are for other training runs of both systems, too: the variance of the
+        repetitions' means, less what topics explain, over their number is added for each system
+        (Miller 2024). Where one has one repetition, the variance of the other serves both.
     missing
         ``refuse`` a comparison with missing scores, or ``drop`` their topics.
 
@@ -76,7 +90,7 @@ def compare(
     UnknownName
         A run or metric that there is not.
     BadPlan
-        One system compared with itself.
+        One system compared with itself; `retrained` where neither has repetitions.
 
     Examples
     --------
@@ -86,11 +100,11 @@ def compare(
     >>> differences["verdict"].values.ravel().tolist()
     ['not shown']
     """
-    found = compared(scores, Asked(run, baseline, {}), metrics, missing)
+    found = compared(scores, Asked(run, baseline, {}, retrained), metrics, missing)
     verdicts = {key: word_of(row) for key, row in found.rows.items()}
     reasons = {key: row.reason for key, row in found.rows.items()}
     result = found.dataset({"verdict": verdicts, "reason": reasons})
-    return result.assign_attrs(run=run, baseline=baseline)
+    return result.assign_attrs(run=run, baseline=baseline, retrained=retrained)
 
 
 def word_of(row: Row) -> str:
@@ -111,6 +125,8 @@ def compared(
     """Return the differences that are asked for, in each collection and in the mean over them."""
     cubes = {name: select(cube, metrics=metrics) for name, cube in cubes_of(scores).items()}
     _check_systems(cubes, asked)
+    if asked.retrained:
+        check_training_runs(cubes, asked)
     notes: list[str] = []
     every = {name: dict(_parts(name, of, asked, missing, notes)) for name, of in cubes.items()}
     groups = {name: {name: of} for name, of in every.items()}
@@ -149,12 +165,19 @@ def _parts(
     """Yield the scores by each metric and gain setting, or why there are none."""
     for metric in labels_of(cube, names.METRIC):
         of_gains: list[Part | str]
+        chosen = cube.sel(metric=[metric])
         try:
-            table = make_table(
-                cube.sel(metric=[metric]), runs=asked.systems, missing=missing, on_grid=False
-            )
+            table = make_table(chosen, runs=asked.systems, missing=missing, on_grid=False)
             of_gains = [_part(table, int(cell), asked, metric) for cell in table.cell_of[0]]
-            notes += table.notes
+            said: Iterable[str] = table.notes
+            if asked.retrained:
+                repetitions = Repetitions.of(chosen, asked.systems, missing=missing)
+                said = notes_of(table, repetitions)
+                of_gains = [
+                    part if isinstance(part, str) else with_training_runs(part, repetitions, cell)
+                    for part, cell in zip(of_gains, table.cell_of[0].tolist(), strict=True)
+                ]
+            notes += said
             notes += _notes_of_tiny(name, metric, table, asked)
         except ScorecubeError as error:
             of_gains = [str(error)] * cube.sizes[names.GAIN]
@@ -231,7 +254,14 @@ def _row(parts: Mapping[str, Part | str], bound: float | None, nouns: names.Noun
         return Row(reason=f"{what} differs between {nouns.collections}")
     wins, ties, losses = np.sum([part.counts for part in known], axis=0).tolist()
     samples = [part.sample._replace(weight=1 / len(known)) for part in known]
-    numbers = _numbers_of_pair(known, samples) if bound is None else _numbers(known, samples, bound)
+    sources = sources_of(known)
+    if isinstance(sources, str):
+        return Row(reason=sources)
+    numbers = (
+        _numbers_of_pair(known, samples, sources)
+        if bound is None
+        else _numbers(known, samples, bound, sources)
+    )
     return Row(
         **numbers,
         wins=wins,
@@ -244,12 +274,15 @@ def _row(parts: Mapping[str, Part | str], bound: float | None, nouns: names.Noun
     )
 
 
-def _numbers_of_pair(parts: Sequence[Part], samples: Sequence[Sample]) -> dict[str, Any]:
+def _numbers_of_pair(
+    parts: Sequence[Part], samples: Sequence[Sample], sources: Sequence[Source]
+) -> dict[str, Any]:
     """Return the numbers of a difference of two systems."""
     width = parts[0].width
     binary = all(part.binary for part in parts)
     least = max(part.least for part in parts)
-    guarded = guarded_estimate(samples, width, binary=binary, least=least)
+    of_units = guarded_estimate(samples, width, binary=binary, least=least)
+    guarded = with_sources(of_units, sources)
     low, high = difference_limits(guarded, width, CONFIDENCE)
     better = guarded if parts[0].higher else guarded._replace(mean=-guarded.mean)
     return {
@@ -261,18 +294,20 @@ def _numbers_of_pair(parts: Sequence[Part], samples: Sequence[Sample]) -> dict[s
     }
 
 
-def _numbers(parts: Sequence[Part], samples: Sequence[Sample], bound: float) -> dict[str, Any]:
+def _numbers(
+    parts: Sequence[Part], samples: Sequence[Sample], bound: float, sources: Sequence[Source]
+) -> dict[str, Any]:
     """Return the numbers of the difference of a mean from a number."""
     ends = parts[0].ends
     higher = parts[0].higher
-    low, high = mean_limits(samples, ends, CONFIDENCE)
+    low, high = mean_limits(samples, ends, CONFIDENCE, sources=sources)
 
     def p_of_loss(margin: float) -> float:
         if higher:
-            return p_of_mean(samples, ends, bound - margin)
-        return 1 - p_of_mean(samples, ends, bound + margin)
+            return p_of_mean(samples, ends, bound - margin, sources)
+        return 1 - p_of_mean(samples, ends, bound + margin, sources)
 
-    below = p_of_mean(samples, ends, bound)
+    below = p_of_mean(samples, ends, bound, sources)
     return {
         "difference": float(estimate(samples).mean) - bound,
         "low": float(low) - bound,

@@ -83,6 +83,7 @@ def gate(
     at_least: Numbers | None = None,
     metrics: Sequence[MetricLike] | None = None,
     each: bool = False,
+    retrained: bool = False,
     allow_undecided: bool = False,
     missing: Missing = "refuse",
 ) -> xr.Dataset:
@@ -111,6 +112,8 @@ def gate(
     each
         Judge every collection as well. Without it they are looked at all the same: one below the
         margin (after Holm) is named, and turns a pass into no verdict.
+    retrained
+        As of `compare`.
     allow_undecided
         Status 0, too, where all rows without a verdict have limits that hold 0.
     missing
@@ -149,7 +152,9 @@ def gate(
     """
     _check_options(baseline, margin, at_least)
     if baseline is not None and margin is None and at_least is None:
-        would = what_is_shown(compare(scores, run, baseline, metrics=metrics, missing=missing))
+        would = what_is_shown(
+            compare(scores, run, baseline, metrics=metrics, retrained=retrained, missing=missing)
+        )
         raise BadPlan(f"{option('margin')} is missing; {would}", option="margin")
     name = "margin" if at_least is None else "at_least"
     numbers = margin if at_least is None else at_least
@@ -163,7 +168,7 @@ def gate(
     bounds = {} if at_least is None else by_metric
     margins = by_metric if at_least is None else dict.fromkeys(judged, 0.0)
     of_judged = {collection: _judged_part(cube, judged) for collection, cube in cubes.items()}
-    found = compared(of_judged, Asked(run, baseline, bounds), None, missing)
+    found = compared(of_judged, Asked(run, baseline, bounds, retrained), None, missing)
     _check_ranges(found, numbers, judged, name)
     _check_bounds(found, bounds)
     decision = decide(found, margins, each=each)
@@ -187,6 +192,7 @@ def gate(
         compared_with,
         run=run,
         each=each,
+        retrained=retrained,
         verdict=decision.verdict,
         status=decision.status(allow_undecided=allow_undecided),
         below=list(decision.below),

@@ -20,6 +20,7 @@ from scorecube.methods.compare.view import COMPARISON, GATE, document
 
 MISSING = "Topics with missing scores of either: no verdict, or drop them."
 SYSTEM = "System: a run, or a system with repetitions."
+RETRAINED = "Limits for other training runs of both systems, too, by their repetitions."
 BASELINE = "System that it is compared with."
 
 
@@ -42,16 +43,20 @@ class Compare(Calculation):
     name: ClassVar[str] = "compare"
     view: ClassVar[View | None] = COMPARISON
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
+    references: ClassVar[tuple[str, ...]] = ("miller2024",)
     joins: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("STUDY ours main",)
     selects: ClassVar[tuple[str, ...]] = ("metrics",)
 
     run: str = option_field(REQUIRED, SYSTEM, argument="RUN")
     baseline: str = option_field(REQUIRED, BASELINE, argument="BASELINE")
+    retrained: bool = option_field(False, RETRAINED)
     missing: Literal["refuse", "drop"] = option_field("refuse", MISSING)
 
     def made_of(self, cubes: Mapping[str, CubeLike]) -> xr.Dataset:
-        return compare(cubes, self.run, self.baseline, missing=self.missing)
+        return compare(
+            cubes, self.run, self.baseline, retrained=self.retrained, missing=self.missing
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,7 @@ class Gate(Calculation):
     name: ClassVar[str] = "gate"
     view: ClassVar[View | None] = GATE
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
+    references: ClassVar[tuple[str, ...]] = ("miller2024",)
     joins: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("STUDY --run ours --baseline main --margin 0.01",)
 
@@ -90,6 +96,7 @@ class Gate(Calculation):
         None, "Metrics that are judged; those with a margin, or the first one."
     )
     each: bool = option_field(False, "Judge every collection, too, not only the mean over them.")
+    retrained: bool = option_field(False, RETRAINED)
     missing: Literal["refuse", "drop"] = option_field("refuse", MISSING)
     allow_undecided: bool = option_field(
         False, "Status 0 where no row is shown to be better or worse, too."
@@ -104,6 +111,7 @@ class Gate(Calculation):
             at_least=read_numbers("at_least", self.at_least),
             metrics=self.metrics,
             each=self.each,
+            retrained=self.retrained,
             allow_undecided=self.allow_undecided,
             missing=self.missing,
         )

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.topic_units import Range
+from scorecube.analyses.topic_units import FloatArray, Range
 from scorecube.declare import Variable, along
 from scorecube.methods.compare.view import LOWER
 from scorecube.statistics.intervals import Sample
@@ -36,16 +36,36 @@ class Asked(NamedTuple):
 
     run, baseline: Labels of runs or systems; no baseline where there are numbers.
     at_least: Numbers by metric.
+    retrained: Whether limits are for other training runs, too.
     """
 
     run: str
     baseline: str | None
     at_least: Mapping[str, float]
+    retrained: bool = False
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The systems whose scores are read."""
         return (self.run,) if self.baseline is None else (self.run, self.baseline)
+
+
+class TrainingRuns(NamedTuple):
+    """Training runs of a system in one collection, or in the mean over several.
+
+    labels: Of the runs.
+    means: float64 (run,): mean score of each.
+    explained: Variance of such a mean that is due to topics, by topic x run; NaN of one run.
+    """
+
+    labels: tuple[str, ...]
+    means: FloatArray
+    explained: float
+
+    @property
+    def number(self) -> int:
+        """Number of training runs."""
+        return len(self.labels)
 
 
 class Part(NamedTuple):
@@ -56,6 +76,7 @@ class Part(NamedTuple):
     least: Difference up to which scores are equal.
     binary, higher: Whether scores are 0 and 1; whether larger ones are better.
     counts: Units on which the system is better, equal and worse.
+    sides: Training runs of each system; empty where limits are for these.
     """
 
     sample: Sample
@@ -64,6 +85,7 @@ class Part(NamedTuple):
     binary: bool
     higher: bool
     counts: tuple[int, int, int]
+    sides: tuple[TrainingRuns, ...] = ()
 
     @property
     def width(self) -> float | None:

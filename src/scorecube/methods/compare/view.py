@@ -56,7 +56,10 @@ def what_is_shown(found: xr.Dataset) -> str:
 def level_of(found: xr.Dataset) -> str:
     """Return what limits are about."""
     nouns = names.nouns(found.attrs)
-    return f"[95% limits, for other {nouns.topics} of the same {nouns.collections}]"
+    others = nouns.topics
+    if found.attrs["retrained"]:
+        others += f" and other {names.plural(nouns.repetition)}"
+    return f"[95% limits, for other {others} of the same {nouns.collections}]"
 
 
 def lines_of_comparison(found: xr.Dataset) -> list[str]:
@@ -103,7 +106,8 @@ def _by_metric(numbers: Mapping[str, float]) -> str:
 def document(found: xr.Dataset) -> dict[str, Any]:
     """Return a gate as one JSON object: what was asked, the verdict, the status, and the rows."""
     attrs = found.attrs
-    kept = ("run", "baseline", "at_least", "each", "verdict", "status", "below", "notes")
+    of_question = ("run", "baseline", "at_least", "each", "retrained")
+    kept = (*of_question, "verdict", "status", "below", "notes")
     facts = {name: attrs[name] for name in kept if name in attrs}
     return facts | {"rows": as_records(table_of(found))}
 

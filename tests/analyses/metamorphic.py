@@ -37,7 +37,7 @@ NAMES = ("teams_left_out",)
 SIGNED = ("mean_difference", "t", "d_z", "effect_size", "rank_difference")
 """What changes its sign with the order of a pair."""
 ESTIMATES = (
-    *SIGNED, "difference_low", "difference_high", "joint_low", "joint_high", "p_single", "estimated_difference",
+    *SIGNED, "effect_size_low", "effect_size_high", "difference_low", "difference_high", "joint_low", "joint_high", "p_single", "estimated_difference",
 )  # fmt: skip
 """Floating-point sums over topics, of pairs of runs."""
 RANKED, MANY_SETS = "teams", "judges"
@@ -140,6 +140,8 @@ class Relation:
 
 def base_case(name: str) -> Case:
     """Return 6 runs of 3 teams on 12 topics: ties, an equal pair of runs, scores in [0, 0.7]."""
+    if make := own(name, "CUBE"):
+        return Case(name, (make(),))
     chance = np.random.default_rng(4)
     judged = 1 + chance.poisson([6, 4, 2], (12, 3))
     rankings = simulate_rankings(judged, n_runs=6, n_teams=3, depth=25, seed=7)
@@ -241,7 +243,9 @@ def in_label_order(result: xr.Dataset) -> xr.Dataset:
     for name in SIGNED:
         if name in result and "pair" in result[name].dims:
             found[name] = result[name].where(~turned, -result[name]).transpose(*result[name].dims)
-    for name in {"difference", "joint"} & {str(of).removesuffix("_low") for of in result}:
+    for name in {"difference", "joint", "effect_size"} & {
+        str(of).removesuffix("_low") for of in result
+    }:
         for one, other in (("low", "high"), ("high", "low")):
             mine, theirs = result[f"{name}_{one}"], result[f"{name}_{other}"]
             found[mine.name] = mine.where(~turned, -theirs).transpose(*mine.dims)

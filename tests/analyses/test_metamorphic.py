@@ -80,6 +80,8 @@ IN_ORDER = ("sorted_mean", "swops")
 """What follows the order of the first metric, in which equal runs stand by label."""
 OF_TAU = ("topics_low", "topics_high")
 """Limits from groups of topics, which are drawn by position."""
+OF_EFFECTS = ("effect_size_low", "effect_size_high")
+"""The same of effect sizes."""
 BEHIND_OTHERS = Law(free=["share_behind"])
 """How far a metric is behind the best depends on the others."""
 
@@ -123,8 +125,8 @@ RELATIONS: dict[str, Relation] = {
     "topics in the opposite order": Relation(
         rename("topic"), view_renamed("topic"),
         laws(
-            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, maxt=Law(close=["mean"]), leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "value", "topics", "curve"), close=RELIABILITY),
-            paired=Law(close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(free=CHANGES, close=[*KEPT_MEANS]),
+            Law(close=["mean"]), swap=Law(free=["tau_low", "tau_high"]), correlate=Law(free=OF_TAU, close=["sorted_mean"]), board=RESAMPLED, leaderboard=Law(close=LIMITS_OF_MEANS), reliability=Law(kept=("component", "value", "topics", "curve"), close=RELIABILITY),
+            **dict.fromkeys(("bootstrap", "randomisation", "tukey", "maxt"), Law(free=OF_EFFECTS, close=["mean"])), paired=Law(free=OF_EFFECTS, close=["mean", *OF_PAIRED, *ADJUSTED]), teams=Law(free=CHANGES, close=[*KEPT_MEANS]),
             judges=Law(free=BOUGHT, close=[*JUDGED, *JUDGED_DIFFERENCES]),
         ),
     ),

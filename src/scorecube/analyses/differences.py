@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scorecube.analyses.jackknife import limits
 from scorecube.analyses.protocol import Arrays
 from scorecube.analyses.table import ScoreTable
-from scorecube.analyses.topic_units import FloatArray
+from scorecube.analyses.topic_units import FloatArray, groups_left_out
 from scorecube.kernels.arrays import Int32Array1
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
@@ -23,6 +24,7 @@ from scorecube.statistics.intervals import (
 
 RunPairs = tuple[Int32Array1, Int32Array1]
 """First and second runs of pairs, int32 (pair,) each."""
+EVERY = slice(None)
 AT_ONCE = 2**21
 """About the most differences that are in memory at a time."""
 CONFIDENCE = 0.95
@@ -101,7 +103,7 @@ def without_rounding(values: FloatArray, least: float) -> FloatArray:
     return np.where(np.abs(values) <= least, 0.0, values)
 
 
-def described(table: ScoreTable, found: PairDifferences) -> Arrays:
+def described(table: ScoreTable, pairs: RunPairs, found: PairDifferences) -> Arrays:
     """Return means, differences with limits of each pair by itself, and effect sizes, by cell."""
     deviation = residual_deviations(table)[:, np.newaxis]
     n_cells, n_pairs = found.mean.shape
@@ -110,6 +112,7 @@ def described(table: ScoreTable, found: PairDifferences) -> Arrays:
     np.divide(found.mean, found.error, out=t, where=found.error > 0)
     effect = np.full(found.mean.shape, np.nan)
     np.divide(found.mean, deviation, out=effect, where=deviation > 0)
+    effect_low, effect_high = effect_limits(table, pairs, effect)
     return {
         "mean": table.means,
         "mean_difference": found.mean,
@@ -117,6 +120,8 @@ def described(table: ScoreTable, found: PairDifferences) -> Arrays:
         "difference_low": low,
         "difference_high": high,
         "effect_size": effect,
+        "effect_size_low": effect_low,
+        "effect_size_high": effect_high,
         "d_z": t / math.sqrt(table.sizes.size * table.in_bag),
         "n_tested": np.full(n_cells, n_pairs),
         "p_single": two_sided_p(found.guarded),
@@ -130,14 +135,52 @@ def residual_deviations(table: ScoreTable) -> FloatArray:
     That is the root of V_E2 of the two-way ANOVA without replication (Sakai 2014, SIGIR Forum
     48(1)).
     """
-    scores = table.values
-    _, n_runs, n_units = scores.shape
-    residuals = scores - scores.mean(axis=1, keepdims=True)
-    residuals -= residuals.mean(axis=2, keepdims=True)
-    squares = (residuals**2).sum(axis=(1, 2))
-    deviations = np.sqrt(table.in_bag * squares / ((n_runs - 1) * (n_units - 1)))
-    least = [least_of(table, cell) for cell in range(len(scores))]
-    return np.where(deviations <= least, 0.0, deviations)
+    return np.array([_residual_deviation(table, cell) for cell in range(len(table.scores))])
+
+
+def _residual_deviation(
+    table: ScoreTable, cell: int, kept: NDArray[np.bool_] | slice = EVERY
+) -> float:
+    """Return the residual standard deviation of a cell over some units."""
+    scores = table.values[cell][:, kept]
+    n_runs, n_units = scores.shape
+    residuals = scores - scores.mean(axis=0)
+    residuals -= residuals.mean(axis=1, keepdims=True)
+    squares = float((residuals**2).sum())
+    deviation = math.sqrt(table.in_bag * squares / ((n_runs - 1) * (n_units - 1)))
+    return 0.0 if deviation <= least_of(table, cell) else deviation
+
+
+def effect_limits(
+    table: ScoreTable, pairs: RunPairs, effect: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits of effect sizes (cell, pair) over topics: the jackknife of scores.
+
+    A group of topics is left out of both means and of the residual standard deviation.
+    """
+    first, second = pairs
+    group = groups_left_out([part.size() for part in table.strata])
+    low, high = np.full((2, *effect.shape), np.nan)
+    means = []
+    deviations = []
+    for k in np.unique(group):
+        kept = group != k
+        parts = [
+            part.weight * table.values[..., part.units][..., kept[part.units]].mean(axis=-1)
+            for part in table.strata
+        ]
+        means.append(np.sum(parts, axis=0))
+        each = [_residual_deviation(table, cell, kept) for cell in range(len(effect))]
+        deviations.append(np.where(np.array(each) > 0, each, np.nan))
+    step = max(1, AT_ONCE // 64)
+    for cell in range(len(effect) if means else 0):
+        of_runs = np.array([mean[cell] for mean in means])
+        spread = np.array([deviation[cell] for deviation in deviations])[:, np.newaxis]
+        for start in range(0, len(first), step):
+            place = slice(start, start + step)
+            without = (of_runs[:, first[place]] - of_runs[:, second[place]]) / spread
+            low[cell, place], high[cell, place] = limits(effect[cell, place], without)
+    return low, high
 
 
 def joint_limits(table: ScoreTable, difference: FloatArray, margins: FloatArray) -> Arrays:

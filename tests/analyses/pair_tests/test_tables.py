@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import scorecube as sc
 from scorecube.analyses.plan import make_plan
+from scorecube.analyses.topic_units import groups_left_out
 from scorecube.errors import BadPlan
 from scorecube.methods import index
 from scorecube.testing import simulate_cube
@@ -113,3 +117,29 @@ def test_the_estimated_difference_of_tukey_is_what_separates_pairs() -> None:
         apart = np.abs(result["mean_difference"].values)
         separated = result["p_value"].values < alpha
         assert apart[separated].min() > needed >= apart[~separated].max()
+
+
+def test_limits_of_effect_sizes_are_those_of_a_plain_jackknife() -> None:
+    """Ten groups of topics, each left out of means and of the residual deviation (V_E2 of Sakai 2014)."""
+    cube = simulate_cube(n_runs=5, seed=8, metrics=("AP",))
+    scores = cube["score"].values[0, 0]
+    group = groups_left_out([scores.shape[1]])
+
+    def effect(kept: np.ndarray[Any, Any], a: int, b: int) -> float:
+        part = scores[:, kept]
+        k, n = part.shape
+        rest = part - part.mean(axis=0) - part.mean(axis=1, keepdims=True) + part.mean()
+        return float((part[a] - part[b]).mean() / math.sqrt((rest**2).sum() / ((k - 1) * (n - 1))))
+
+    found = sc.analyse(cube, sc.Paired()).isel(metric=0, gain=0)
+    for pair, (a, b) in enumerate(combinations(range(5), 2)):
+        each = [effect(group != k, a, b) for k in range(10)]
+        whole = effect(group >= 0, a, b)
+        half = stats.t.ppf(0.975, 9) * math.sqrt(
+            0.9 * sum((one - np.mean(each)) ** 2 for one in each)
+        )
+        of_pair = found.isel(pair=pair)
+        ends = of_pair["effect_size_low"].item(), of_pair["effect_size_high"].item()
+        assert ends == pytest.approx((whole - half, whole + half), rel=1e-9)
+    few = sc.analyse(cube.isel(topic=slice(4)), sc.Paired())
+    assert few["effect_size_low"].isnull().all()

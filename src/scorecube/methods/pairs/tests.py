@@ -51,6 +51,7 @@ OF_PAIRS = (
         Variable(
             "effect_size", "estimate", "difference / residual standard deviation (Sakai 2014)"
         ),
+        limits_of("effect_size", "95 % limit over topics (jackknife) of the effect size"),
         Variable("d_z", "estimate", "difference / standard deviation of the pair's differences"),
     ),
     *along(CELL, Variable("n_tested", "count", "pairs of runs", "pairs")),
@@ -139,7 +140,7 @@ class PairTest(Analysis):
         return found
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
-        values = described(table, self.differences(table))
+        values = described(table, self.pairs(table), self.differences(table))
         values |= self.tested(table, totals, values)
         p = values["p_value"]
         significant = np.stack([(p < alpha).sum(axis=-1) for alpha in self.alphas], axis=-1)

@@ -24,6 +24,7 @@ from scorecube.declare import (
     Marked,
     Table,
     View,
+    interval,
     maybe,
     shown,
 )
@@ -33,7 +34,7 @@ PAIR: tuple[str | Column, ...] = (
     *CELL,
     *("test", "run_a", "run_b", "mean_difference"),
     *maybe("joint_low", "joint_high"),
-    *("difference_low", "difference_high", "effect_size", "d_z", "p_value"),
+    *("difference_low", "difference_high", *interval("effect_size"), "d_z", "p_value"),
     *maybe("p_value_holm", "p_value_bh", "p_single"),
     "t",
     "limits_reason",

@@ -37,8 +37,7 @@ from scorecube.ingest.scores import (
 ScoresLike = pd.DataFrame | CubeLike | Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
 """Scores as tools hold them in memory, see `cube_from_scores`."""
 LEVELS = ("level 0", "level 1", "level 2")
-CELL = "cell of a frame"
-"""Columns of nested scores: of labels, and of scores, called as no run and no topic is."""
+"""Columns of nested scores: of labels, called as no run and no topic is."""
 FORMS = "one that the documentation of scorecube.cube_from_scores names"
 
 
@@ -100,12 +99,17 @@ def _of_frames(frames: Mapping[Any, pd.DataFrame], metric: str | None) -> ScoreP
     upright = {_label(name): _upright(frame) for name, frame in frames.items()}
     rows = pd.concat(
         [
-            frame.melt(var_name=LEVELS[2], value_name=CELL, ignore_index=False)
-            .reset_index(names=LEVELS[1])
-            .assign(**{LEVELS[0]: name})
+            pd.DataFrame(
+                {
+                    LEVELS[1]: np.tile(frame.index, frame.shape[1]),
+                    LEVELS[2]: np.repeat(frame.columns, frame.shape[0]),
+                    SCORE: frame.to_numpy().ravel("F"),  # melt takes a step of pandas a column
+                    LEVELS[0]: name,
+                }
+            )
             for name, frame in upright.items()
         ]
-    ).rename(columns={CELL: SCORE})
+    )
     rows.index.name = KEYS
     for level, side in ((LEVELS[2], "columns"), (LEVELS[1], "index")):
         if all(_is_by_metric(getattr(frame, side)) for frame in upright.values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -160,9 +161,8 @@ def gate(
     numbers = margin if at_least is None else at_least
     assert numbers is not None
     cubes = cubes_of(scores)
-    known = list[str]()
-    for cube in cubes.values():
-        known += [metric for metric in labels_of(cube, names.METRIC) if metric not in known]
+    of_each = (labels_of(cube, names.METRIC) for cube in cubes.values())
+    known = list(dict.fromkeys(chain.from_iterable(of_each)))
     judged = judged_metrics(known, numbers, metrics, name)
     by_metric = numbers_by_metric(numbers, judged, known, name)
     bounds = {} if at_least is None else by_metric

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import xarray as xr
@@ -37,7 +38,7 @@ class Repetitions:
     ) -> Repetitions:
         """Return the repetitions of some systems, all by default; arguments as of `make_table`."""
         by_system = repetitions_of(cube, systems)
-        runs = [run for of in by_system.values() for run in of]
+        runs = list(chain.from_iterable(by_system.values()))
         alone = cube.drop_vars(names.SYSTEM, errors="ignore")
         table = make_table(alone, runs=runs, missing=missing, bags=bags, on_grid=False)
         return cls(table, by_system)

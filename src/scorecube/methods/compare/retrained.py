@@ -51,7 +51,8 @@ def sources_of(parts: Sequence[Part]) -> list[Source] | str:
     The variance of the runs' means of that quantity, less what topics explain, over their number;
     or why it is unknown. Where one side has one run, the variance of the other serves both.
     """
-    sides = [_of_mean(side) for side in zip(*(part.sides for part in parts), strict=True)]
+    of_parts = [part.sides for part in parts]
+    sides = [_of_mean(side) for side in zip(*of_parts, strict=True)]
     known = [side for side in sides if side is not None]
     several = [side for side in known if side.number > 1]
     if len(known) < len(sides):

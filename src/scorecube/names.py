@@ -160,6 +160,15 @@ def nouns(attrs: Mapping[Any, Any]) -> Nouns:
     return Nouns(*map(str, attrs[WORDS])) if WORDS in attrs else USUAL_NOUNS
 
 
+def heading(column: str) -> str:
+    """Return the words above a column: ``topics`` of ``n_topics``.
+
+    >>> heading("p_value"), heading("n_topics"), heading("rank_low")
+    ('p-value', 'topics', 'rank low')
+    """
+    return column.removeprefix("n_").replace("p_value", "p-value").replace("_", " ")
+
+
 def word(attrs: Mapping[Any, Any], name: str) -> str:
     """Return what users call one of `USUAL_WORDS`, by the attributes of a cube or result."""
     return nouns(attrs)[USUAL_WORDS.index(name)]

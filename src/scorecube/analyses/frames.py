@@ -59,7 +59,7 @@ def frame_of(table: Table, source: xr.Dataset) -> pd.DataFrame:
     nouns = names.nouns(source.attrs)
     ours = known.keys() | {name for name in sources if table.make is None or name.startswith("n_")}
     for name in ours & set(frame.columns) - words.keys():
-        heading = frame.attrs["heading"].get(name, name.replace("_", " "))
+        heading = frame.attrs["heading"].get(name, names.heading(name))
         frame.attrs["heading"][name] = nouns.write(heading)
     return frame
 
@@ -158,6 +158,8 @@ def traits_of(
         for trait in TRAITS if variable is not None else ():
             if text := getattr(variable, trait):
                 traits[trait][name] = text
+        if column.heading:
+            traits["heading"][name] = column.heading
     for name, estimate in traits["of"].items():  # the estimate at the same label
         plain = names_of.get((estimate, ""), "")
         traits["of"][name] = names_of.get((estimate, columns[name].at), plain)

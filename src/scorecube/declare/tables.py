@@ -38,6 +38,8 @@ class Column:
         Such a dim, for a column at each of its labels, called ``name_label``.
     optional
         Whether a result may lack it; the table then has no such column.
+    heading
+        Words above it; by default those of the quantity.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Column:
     at: str = ""
     each: str = ""
     optional: bool = False
+    heading: str = ""
 
     @property
     def source(self) -> str:
@@ -52,10 +55,14 @@ class Column:
         return self.of or self.name
 
 
-def estimate(name: str, of: str = "", at: str = "", *, optional: bool = False) -> list[Column]:
+def estimate(
+    name: str, of: str = "", at: str = "", *, optional: bool = False, heading: str = ""
+) -> list[Column]:
     """Return the columns of an estimate and its limits."""
     pairs = zip(interval(name), interval(of or name), strict=True)
-    return [Column(column, source, at, optional=optional) for column, source in pairs]
+    columns = [Column(column, source, at, optional=optional) for column, source in pairs]
+    columns[0] = replace(columns[0], heading=heading)
+    return columns
 
 
 def maybe(*columns: str) -> list[Column]:

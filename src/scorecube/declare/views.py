@@ -118,12 +118,15 @@ class View:
         """Name of the default table."""
         return next(iter(self.tables))
 
-    def find_table(self, name: str | None, results: Sequence[xr.Dataset] = ()) -> Table:
+    def find_table(
+        self, name: str | None, results: Sequence[xr.Dataset] = (), *, printed: bool = False
+    ) -> Table:
         """Return a table; for no name that of the paper whose settings a result has, or the first.
 
+        printed: For people, who are shown the first of `shown`.
         Raises UnknownName: A table that does not exist.
         """
-        chosen = name or self.first_table
+        chosen = name or (self.shown[0] if printed else self.first_table)
         if name is None and results and results[0].attrs.get("preset") in self.tables:
             chosen = str(results[0].attrs["preset"])
         if chosen not in self.tables:

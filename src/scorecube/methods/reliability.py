@@ -72,21 +72,23 @@ VARIABLES = (
 
 RELIABILITY = Question("How reliable are the scores?", "How reliable?")
 
-NAMES = {"erho2": "E rho^2: differences between systems", "phi": "Phi: absolute means"}
+ERHO2 = "E rho^2"
+PHI = "Phi"
+NAMES = {"erho2": f"{ERHO2}: differences between systems", "phi": f"{PHI}: absolute means"}
 OF_TOPICS_AT_HAND = Table(
     CELL,
     (
         *CELL,
         "n_topics",
-        *estimate("erho2", of="value", at="erho2"),
-        *estimate("phi", of="value", at="phi"),
+        *estimate("erho2", of="value", at="erho2", heading=ERHO2),
+        *estimate("phi", of="value", at="phi", heading=PHI),
         "n_runs",
     ),
     brief=(
         shown("metric", "label"),
         "n_topics",
-        shown("E rho^2", *interval("erho2")),
-        shown("Phi", *interval("phi")),
+        shown(ERHO2, *interval("erho2")),
+        shown(PHI, *interval("phi")),
     ),
 )
 """Coefficients of the topics at hand."""

@@ -142,7 +142,7 @@ def caption(
     for name in map(str, frame.columns):
         value = frame[name].iloc[0] if frame[name].nunique() == 1 else names.AUTO
         if (name in KEYS[1:] or roles.get(name) == "condition") and value != names.AUTO:
-            words.append(f"{name.replace('_', ' ')} {value}")
+            words.append(f"{names.heading(name)} {value}")
     about = f"{view.heading}{f', {place}' if place else ''}: {', '.join(filter(None, words))}"
     legend = "" if table.legend is None else table.legend(facts[0])
     return marked(f"{'; '.join(filter(None, [about, legend]))}.", form)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from scorecube import names
 from scorecube.analyses.frames import KEYS, LIMITS_AT, ONE_TRIAL, trait
 from scorecube.declare import Marked
 from scorecube.declare.numbers import NONE, UNKNOWN, decimals_between
@@ -173,7 +174,7 @@ def layout_of(
         beside = {name: ends for name, ends in beside.items() if not {*ends} & {*columns}}
     layout: dict[str, tuple[str, ...]] = {}
     for name in shown:
-        heading = headings.get(name, name.replace("_", " ")) if words else name
+        heading = headings.get(name, names.heading(name)) if words else name
         parts = intervals[name][1:] if name in intervals else (name, *beside.get(name, ()))
         layout[heading if heading not in layout else name] = parts
     return layout

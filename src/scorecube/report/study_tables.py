@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from scorecube.storage import Study
 
+PRINTED = ("text", *CAPTIONED)
+"""Formats that people read."""
 RESULT = "result"
 """Column with the first digits of the digests of results, where several are shown."""
 Where = Mapping[str, str]
@@ -60,19 +62,20 @@ def collect_table(
 
     study: Where the results are.
     analysis: ``scores`` or the name of an analysis.
-    name: Table; None is the analysis' first.
+    name: Table; None is the analysis' first, or of those for people the one that it shows.
     collections: Names; None takes all that have a result.
     every: All stored results instead of the latest, with the column ``result``.
     average: Means over the collections, see `averages`.
     metrics: Those to show; all by default.
-    form: Of the caption, ``latex`` or ``markdown``; others have none.
+    form: What the table is for; ``latex`` and ``markdown`` have a caption.
     where: Of results with these options only.
     Raises BadStudy: No result of the analysis in any of the collections.
     Raises BadPlan: A caption or means, of results whose options differ.
     """
     view = find_view(study, analysis)
     frames = []
-    table = view.find_table(name)
+    printed = form in PRINTED
+    table = view.find_table(name, printed=printed)
     if table.source == "result" and view.compute is None and not every:
         sources = _results(study, view, collections, metrics, where or {})
     else:
@@ -83,7 +86,7 @@ def collect_table(
     if not sources:
         raise _without_results(study, analysis)
     if table.source == "result":
-        table = view.find_table(name, sources)
+        table = view.find_table(name, sources, printed=printed)
     labels = [labels_of(source, names.METRIC) for source in sources if names.METRIC in source.dims]
     chosen = None if metrics is None else chosen_metrics(metrics, [*chain(*labels)])
     for source in sources:  # of which some may lack some metrics

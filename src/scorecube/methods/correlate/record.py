@@ -51,6 +51,7 @@ VARIABLES = (
             "tau_ap",
             "estimate",
             "AP correlation, the first ranking as truth, mean over orders of ties",
+            heading="tau_AP",
         ),
         Variable("spearman", "estimate", "Spearman's rho with average ranks"),
         Variable("z", "statistic", "|tau| / its standard error between unrelated rankings"),

@@ -32,7 +32,12 @@ VARIABLES = (
     *along(
         ("metric", "gain"),
         Variable("tau", "estimate", "Kendall's tau-a of the runs under the truth and the judge"),
-        Variable("tau_ap", "estimate", "AP correlation with the truth, mean over orders of ties"),
+        Variable(
+            "tau_ap",
+            "estimate",
+            "AP correlation with the truth, mean over orders of ties",
+            heading="tau_AP",
+        ),
         limits_of("tau", "limit of the tau to be expected from as many other topics"),
         Variable("agree", "count", "pairs significant under both sets, for the same run", "pairs"),
         Variable("only_truth", "count", "pairs significant under the truth only", "pairs"),

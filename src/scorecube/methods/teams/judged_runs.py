@@ -119,13 +119,22 @@ def judged_runs(cube: xr.Dataset, depth: int | None, keep_unpooled: bool) -> Jud
         higher=np.ones(n_cells, bool),
         binary=np.zeros(n_cells, bool),
         uses_gains=uses_gains(cube),
-        notes=tuple(about_pools(pools, estimate, keep_unpooled)),
+        notes=(*about_teams(cube), *about_pools(pools, estimate, keep_unpooled)),
         pools=pools.of_relevant() if lowest else pools,
         keep_unpooled=keep_unpooled,
         lists=lists,
         documents=documents,
         measures=measures,
     )
+
+
+def about_teams(cube: xr.Dataset) -> Iterator[str]:
+    """Yield that no teams were given, where each run is one of its own."""
+    if labels_of(cube, names.TEAM) == labels_of(cube, names.RUN):
+        yield (
+            "no teams were given: each run is left out alone, as if it were a team; "
+            f"{either('give read_rankings teams=', 'evaluate again with --teams FILE --replace')}"
+        )
 
 
 def about_pools(pools: Pools, estimate: PoolDepth | None, keep_unpooled: bool) -> Iterator[str]:

@@ -30,6 +30,7 @@ VARIABLES = (
             "estimate",
             "relative change of the mean score of an absent team",
             form=".1%",
+            heading="change of score",
         ),
         limits_of("change", "limit over teams (95 %)", form=".1%", of="change_mean"),
         limits_of(
@@ -38,7 +39,13 @@ VARIABLES = (
             form=".1%",
             of="change_mean",
         ),
-        Variable("rank_change_mean", "estimate", "ranks that a run of such a team loses", "ranks"),
+        Variable(
+            "rank_change_mean",
+            "estimate",
+            "ranks that a run of such a team loses",
+            "ranks",
+            heading="ranks lost",
+        ),
         limits_of("rank_change", "limit over teams (95 %)", "ranks", of="rank_change_mean"),
         limits_of(
             "rank_change_topics",

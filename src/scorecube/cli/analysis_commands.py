@@ -165,7 +165,6 @@ def run_task(task: Task, executor: Executor) -> xr.Dataset:
     name = subject(task)
     unit = task.plan.analysis.unit
     if recorded := task.recorded():
-        rest = task.plan.n_units - recorded
-        notify(f"{name}: {recorded:,} {unit} are recorded already; {rest:,} to go")
+        notify(f"{name}: {recorded:,} of {task.plan.n_units:,} {unit} are recorded already")
     with track_progress(f"{name}: {task.plan.analysis.name}", unit) as progress:
         return task.run(executor, progress=progress)

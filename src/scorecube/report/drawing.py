@@ -20,7 +20,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION
+from scorecube.analyses.frames import COLLECTION, where
 from scorecube.collection.arguments import MetricLike, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.declare import View
@@ -68,11 +68,11 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def title_of(result: xr.Dataset, *words: str) -> str:
     """Return collection, conditions and gain setting of a result in a line or two."""
-    where = str(result.attrs.get(COLLECTION, ""))
+    place = where(result)[COLLECTION]
     gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
     setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
     facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))
-    return textwrap.fill("  ".join(filter(None, [where, facts])), LONGEST_TITLE)
+    return textwrap.fill("  ".join(filter(None, [place, facts])), LONGEST_TITLE)
 
 
 class Canvas:

@@ -26,6 +26,8 @@ from scorecube.declare import (
     shown,
 )
 
+SEEN = 0.001
+"""Share of the comparisons of a metric from which a bin has limits in a figure; it ends there."""
 STRICTEST = {names.CONFIDENCE: np.inf, names.SIZE: np.inf}
 
 
@@ -121,21 +123,22 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     cells = result.isel(gain=0, size=-1)
     lower = cells["lower"].isel(metric=0).values
     cells = cells.isel(metric=(cells["lower"] == lower).all(names.BIN))  # those on one scale
+    filled = cells["count"] >= SEEN * cells["count"].sum(names.BIN)
     axes = canvas.panel()
     for k, label in enumerate(labels_of(cells, names.METRIC)):
-        cell = cells.isel(metric=k)
+        cell = cells.isel(metric=k).where(filled.isel(metric=k))
         style = canvas.curve(k, 4.5, 1.4)
         # Markers of neighbours stand at different bins.
         style |= {"markevery": (k % 3, 3)} | ({"markerfacecolor": "none"} if k % 2 else {})
-        axes.plot(lower, cell["swap_rate"].values, **style, label=label)
-        filled = cell["count"] >= 0.001 * cell["count"].sum()
-        low, high = (cell[f"swap_rate_{end}"].where(filled).values for end in ("low", "high"))
+        axes.plot(lower, cells["swap_rate"].isel(metric=k).values, **style, label=label)
+        low = cell["swap_rate_low"].values
+        high = cell["swap_rate_high"].values
         axes.fill_between(lower, low, high, color=style["color"], alpha=0.12, linewidth=0)
     words: dict[str, Any] = {"fontsize": 8, "color": "0.4", "ha": "right", "va": "bottom"}
     for rate in (1.0 - result[names.CONFIDENCE].values).tolist():
         axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
         axes.annotate(f"{rate:.0%}", (1.0, rate), xycoords=("axes fraction", "data"), **words)
-    last = max(np.flatnonzero(cells["count"].any(names.METRIC)), default=0)
+    last = max(np.flatnonzero(filled.any(names.METRIC)), default=0)
     axes.set(
         xlim=(None, lower[last] + lower[1] / 2), ylim=(0.0, None), title=canvas.title_of(result)
     )

@@ -105,16 +105,30 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
 
 
 def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
-    """Variance by teams left out, and with fewer topics (Sakai and Shang 2016, Figures 1, 2)."""
+    """What an absent team loses; variance by teams left out, and with fewer topics.
+
+    The variances as in Sakai and Shang 2016, Figures 1 and 2, under whose settings they are alone.
+    """
     cells = result.isel({names.GAIN: 0})
     nouns = names.nouns(result.attrs)
-    chain = result.sizes[names.TOPIC_STEP] > 1
-    panels: list[Any] = [["variance", "variance"], *[["fewest", "topics"]] * chain]
-    legend_rows = -(-result.sizes[names.METRIC] // LEGEND_COLUMNS)
-    figure = canvas.figure((canvas.size[0], 0.4 + 2.7 * len(panels) + 0.22 * legend_rows))
-    axes = figure.subplot_mosaic(panels)
+    n_metrics = result.sizes[names.METRIC]
+    heights: dict[tuple[str, str], float] = {("variance", "variance"): 2.7}
+    if result.sizes[names.TOPIC_STEP] > 1:
+        heights[("fewest", "topics")] = 2.7
+    if "preset" not in result.attrs:
+        heights[("score", "ranks")] = 0.9 + 0.2 * n_metrics
+    legend_rows = -(-n_metrics // LEGEND_COLUMNS)
+    figure = canvas.figure((canvas.size[0], 0.4 + sum(heights.values()) + 0.22 * legend_rows))
+    panels: list[Any] = [[*names_of] for names_of in heights]
+    axes = figure.subplot_mosaic(panels, height_ratios=[*heights.values()])
+    if "score" in axes:
+        _losses(canvas, axes["score"], cells, "change")
+        _losses(canvas, axes["ranks"], cells, "rank_change")
+        axes["score"].set(xlabel="change of an absent team's score")
+        axes["score"].xaxis.set_major_formatter("{x:.0%}")
+        axes["ranks"].set(xlabel="ranks that its runs lose", yticklabels=[])
     _variances(canvas, axes["variance"], cells.isel({names.TOPIC_STEP: 0}), f"all {nouns.topics}")
-    if chain:
+    if "fewest" in axes:
         fewest = cells.isel({names.TOPIC_STEP: -1})
         whole = cells.isel({names.LEAVE: 0})
         words = f"{int(fewest[names.TOPIC_STEP])} {nouns.topics}"
@@ -125,11 +139,23 @@ def leave_out_panels(canvas: Canvas, result: xr.Dataset) -> None:
             axes["topics"].plot(topics, means, label=metric, **canvas.curve(k, 3.0))
         axes["topics"].set(xlim=(0, topics.max() * 1.05), ylim=(0.0, None), xlabel=nouns.topics)
         axes["topics"].set(ylabel="within-system variance", title="no team left out, fewer topics")
-    for name in {*axes} - {"topics"}:
+    for name in {*axes} & {"variance", "fewest"}:
         axes[name].set_xlabel("teams left out")
         axes[name].locator_params(axis="x", integer=True)
     canvas.name(result)
     canvas.legend_outside(axes["variance"], "lower center", LEGEND_COLUMNS)
+
+
+def _losses(canvas: Canvas, axes: Axes, cells: xr.Dataset, name: str) -> None:
+    """Draw what an absent team loses by each metric, with limits over teams."""
+    metrics = labels_of(cells, names.METRIC)
+    for k in range(len(metrics)):
+        mean, low, high = (cells[f"{name}_{end}"].values[k] for end in ("mean", "low", "high"))
+        limits = [[mean - low], [high - mean]]
+        style = canvas.curve(k, 4.0) | {"linestyle": "none"}
+        axes.errorbar([mean], [k], xerr=limits, elinewidth=0.9, capsize=2, **style)
+    axes.axvline(0.0, color="0.4", linewidth=0.8)
+    axes.set(yticks=range(len(metrics)), yticklabels=metrics, ylim=(len(metrics) - 0.5, -0.5))
 
 
 def _variances(canvas: Canvas, axes: Axes, at: xr.Dataset, title: str) -> None:

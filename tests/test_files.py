@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -117,10 +118,10 @@ def test_a_failure_leaves_the_old_files_and_nothing_else(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_devices_and_open_files_are_not_replaced(tmp_path: Path) -> None:
     for path in ("/dev/null", "/dev/stdout", tmp_path):
-        with pytest.raises(BadOutput, match="expected a file or a new name"):
+        with pytest.raises(BadOutput, match=re.escape(str(path))):
             write_file(path, "x")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(BadOutput, match="is a device or a pipe"):
+    with pytest.raises(BadOutput, match=re.escape(str(pipe))):
         write_file(pipe, "x")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

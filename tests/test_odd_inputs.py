@@ -59,7 +59,6 @@ def test_it_is_said_at_once_and_later_in_the_same_words(tmp_path: Path, scorecub
     _, doubt = noted
     assert f"note: {doubt}" in scorecube("import", study, "--name", "c", path).succeeded().stderr
     assert doubt in scorecube("info", study, "--warnings").succeeded().stdout
-    assert "warning  runs with equal scores" in scorecube("info", study).succeeded().stdout
     assert open_study(study)["c"].head.facts["cube"]["doubts"] == [doubt]
     scorecube("report", study, "--out", tmp_path / "x.html").succeeded()
     assert doubt[1:] in (tmp_path / "x.html").read_text()

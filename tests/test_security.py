@@ -77,7 +77,7 @@ def test_a_cluster_file_is_code(tmp_path: Path) -> None:
 def test_tags_of_yaml_are_refused(tmp_path: Path, tag: str) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(f"class: distributed.LocalCluster\noptions: {tag}\n")
-    with pytest.raises(BadPlan, match="cannot read the cluster file"):
+    with pytest.raises(BadPlan, match=re.escape(str(path))):
         read_cluster(str(path))
 
 

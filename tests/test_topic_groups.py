@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,8 @@ def test_groups_from_a_file_are_kept_in_the_study(
 ) -> None:
     scores, groups, study = files
     result = scorecube("import", study, "--name", "x", scores, "--topic-groups", groups)
-    assert "seem to come in" not in result.stderr
+    assert result.stderr.count("note: ") == 0
     cube = sc.open_study(study)["x"].cube
     assert cube["topic_group"].sel(topic="3_2").item() == "talk 3"
     options = (study, "--seed", "1", "--trials", "200")
-    assert "18 items in 6 groups" in scorecube("leaderboard", *options).stderr
+    assert re.search(r"\b18 \w+ in 6\b", scorecube("leaderboard", *options).stderr)

@@ -90,7 +90,7 @@ def test_templates_are_joined_in_any_grouping() -> None:
     for one, two, three in permutations(templates):
         for whole in (one.joined(two).joined(three), one.joined(two.joined(three))):
             done = whole.finished()
-            shapes.append({name: of.shape for name, of in done.of_each().items()})
+            shapes.append({name: of.shape for name, of in done.own_variables().items()})
             for dim in ("run", "pair"):
                 labels: Any = done.labels[dim]
                 assert list(labels) == sorted(labels)

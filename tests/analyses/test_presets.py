@@ -93,7 +93,7 @@ def test_the_best_runs_are_taken_and_steps_of_topics_fit() -> None:
     result = sc.analyse(cube, preset="sakai-2007 bootstrap", trials=20)
     best = cube["score"].sel(metric="AP", gain="3:2:1").mean("topic").to_series().nlargest(30)
     assert {*result["run_a"].values, *result["run_b"].values} == {*best.index}
-    assert "30 best of 33 runs by AP" in result.attrs["adapted"][0]
+    assert re.findall(r"\d+|AP", result.attrs["adapted"][0])[:3] == ["30", "33", "AP"]
     without = sc.analyse(cube.sel(metric=["Q"]), preset="sakai-2005 swap", trials=20)
     assert "by Q" in without.attrs["adapted"][0]
     teams = sc.analyse(sc.with_rankings(cube, rankings), preset="sakai-shang-2016 teams", trials=2)

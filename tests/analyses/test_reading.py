@@ -70,7 +70,7 @@ def test_lazy_cubes_give_the_same_table_and_digest(
         np.testing.assert_array_equal(tables[0].scores, tables[1].scores)
         assert tables[0].notes == tables[1].notes
         for one in (cube, lazy):
-            with pytest.raises(sc.ScorecubeError, match=r"2 of 40 topics.*, by solved, reward;"):
+            with pytest.raises(sc.ScorecubeError, match=r"2 of 40 .* solved, reward;"):
                 make_plan(one, analysis)
         return
     plans = [make_plan(one, analysis, trials=20) for one in (cube, lazy)]

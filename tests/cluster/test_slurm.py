@@ -122,6 +122,6 @@ def test_a_refused_job_ends_the_command_with_the_message_of_sbatch(
     assert "Traceback" not in said
     last = said.splitlines()[-1]
     assert last.startswith("error: ")
-    assert "invalid partition specified: nowhere" in last
+    assert "nowhere" in last
     assert not slurm.jobs()
     assert not list((tmp_path / "runs").glob(KEYS))

@@ -170,6 +170,6 @@ def test_a_design_of_identical_runs_says_that_there_is_nothing_to_detect(scorecu
     study = sc.open_study(tmp_path / "s", mode="a")
     study.add("x", cube=cube)
     found = scorecube("design", tmp_path / "s").succeeded()
-    assert "no variance between runs: nothing to detect" in found.stdout + found.stderr
+    assert "no variance" in found.stdout + found.stderr
     rows = json.loads(scorecube("design", tmp_path / "s", "--format", "json").succeeded().stdout)
     assert [row["topics"] for row in rows] == [None]

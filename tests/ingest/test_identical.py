@@ -63,16 +63,14 @@ def test_scores_are_those_of_beir(form: str, tmp_path: Path) -> None:
         here = cube["score"].sel(metric=metric, run="me").values[0]
         there = [expected.get(str(t), {}).get(name, 0.0) for t in cube["topic"].values]
         np.testing.assert_allclose(here, there, atol=1e-9)
-    (line,) = [line for line in said if "id of their topic" in line]
-    assert "2 of 3" in line
+    assert len([line for line in said if "2 of 3" in line]) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_without_the_option_one_line_names_it(form: str, tmp_path: Path) -> None:
     said: list[str] = []
     rankings = sc.read_rankings(FORMS[form](tmp_path), QRELS, notify=said.append)
-    (line,) = [line for line in said if "id of the topic" in line]
-    assert "2 of 3" in line
+    (line,) = [line for line in said if "2 of 3" in line]
     assert "ignore_identical=True" in line
     assert rankings["n_retrieved"].sel(run="me").values.tolist() == [1, 3, 2]
     assert "ignore_identical" not in rankings.attrs

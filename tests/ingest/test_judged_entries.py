@@ -131,7 +131,7 @@ def test_rankings_are_those_of_a_plain_reading(
     try:
         rankings = read(folder, run, qrels, order=order, depth=depth)
     except BadInput as error:
-        assert "judges none of the documents of the 1 run" in str(error)  # noqa: PT017
+        assert "judges none" in str(error)  # noqa: PT017
         reject()
     for topic in rankings["topic"].values:
         ranked = expected_order([line for line in lines if line[0] == topic], order)[:depth]

@@ -114,7 +114,7 @@ def test_counts_times_and_costs_of_a_tool_are_no_metrics(tmp_path: Path) -> None
     path = put(tmp_path / "mmlu:model=m,k=1" / "per_instance_stats.json", rows)
     found, said = read(path)
     assert found == {"mmlu,k=1 exact_match m i": 2.0}
-    assert any("num_output_tokens (cost), inference_runtime (time)" in line for line in said)
+    assert any({"num_output_tokens", "inference_runtime"} <= {*line.split()} for line in said)
     only = read(path, metric="inference_runtime")[0]
     assert only == {"mmlu,k=1 inference_runtime m i": 2.0}
     path = put(path, [{**rows[0], "stats": stats[1:]}])
@@ -138,7 +138,7 @@ def test_packed_logs_of_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = tmp_path / "a.eval"
     path.write_bytes(b"PK\3\4" + bytes(30))
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    with pytest.raises(BadInput, match=r"inspect log dump a\.eval > a\.eval\.json; or install"):
+    with pytest.raises(BadInput, match=r"a\.eval > a\.eval\.json;"):
         read(path)
     module: Any = ModuleType("inspect_ai.log")
     content = inspect_log(scored("t", "C"))

@@ -95,7 +95,7 @@ def test_names_tell_topic_and_run(tmp_path: Path, file: str, run: str | None) ->
     content: bytes = b"a\n" if not file.endswith(".gz") else gzip.compress(b"a\n")
     write(tmp_path, {"qrels": "1 0 a 1\n2 0 a 1\n", f"runs/{file}": content})
     if run is None:  # a topic that is not judged
-        with pytest.raises(BadInput, match="judges none of the topics of the 1 run"):
+        with pytest.raises(BadInput, match="judges none"):
             read_rankings([tmp_path / "runs"], tmp_path / "qrels")
         return
     for runs in (tmp_path / "runs", tmp_path / "runs" / file, tmp_path / "runs" / "*" / "*"):

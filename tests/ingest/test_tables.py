@@ -161,7 +161,7 @@ READ = {
 def test_tables_with_one_reading(tmp_path: Path, text: str) -> None:
     path, (runs, *words) = written(tmp_path / "s.csv", text), READ[text].split("|")
     if not runs:
-        assert "may be the run" in str(settled([path], {}))
+        assert isinstance(settled([path], {}), BadInput)
         return
     said: list[str] = []
     assert import_scores([path], notify=said.append)["run"].values.tolist() == runs.split()
@@ -227,16 +227,16 @@ def test_metrics_are_named_by_column_file_or_option(tmp_path: Path) -> None:
     assert cube["metric"].values.tolist() == ["wss"]
     np.testing.assert_array_equal(cube["score"].values, [[[[0.5], [math.nan]]]])
     other = written(tmp_path / "rr.csv", "qid,run,score\n1,a,0.25\n2,a,0.125\n")
-    assert "the file tells the rows apart" in str(refused([path, other]))
+    assert "collection_column" in str(refused([path, other]))
     both = import_scores([path, other], collection_column="file", collections=True)
     assert {name: cube.sizes["topic"] for name, cube in both.items()} == {"ndcg_cut_10": 1, "rr": 2}
     long = written(tmp_path / "s.csv", "run,topic,metric,score\na,1,map,0.5\na,1,map_cut_10,1\n")
     for asked in ("AP", "map"):
         assert import_scores([long], metric=asked)["metric"].values.tolist() == ["AP"]
-    assert "there are AP, map_cut_10" in str(refused([long], metric="Q"))
+    assert "AP, map_cut_10" in str(refused([long], metric="Q"))
     assert "--run-column none" in refused([long], run_column="none").message()
     lacking = written(tmp_path / "lacking.csv", "model,text,foo\n1,1,1\n")
-    assert "no column may be the topic" in str(refused([lacking], layout="long"))
+    assert "topic" in str(refused([lacking], layout="long"))
 
 
 def test_gain_settings_become_an_axis(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_gain_settings_become_an_axis(tmp_path: Path) -> None:
     assert cube["team"].values.tolist() == ["A", "B"]
     assert cube["score"].values[..., 0].tolist() == [[[0.5, 0], [0.25, 1]], [[0.75, 1], [0.75, 1]]]
     both = written(tmp_path / "both.csv", path.read_text() + "a,1,Q,,1\n")
-    assert "scores of Q both with a gain setting and without" in str(refused([both]))
+    assert re.search(r"\bQ\b.* gain ", str(refused([both])))
 
 
 def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path: Path) -> None:
@@ -258,14 +258,12 @@ def test_collections_are_imported_under_their_own_names(scorecube: Cli, tmp_path
     frame.to_csv(path, index=False)
     outcome = scorecube("import", study, path).succeeded()
     assert outcome.stderr.splitlines()[1].startswith("note: no range is known of f1, recall: ")
-    assert outcome.stderr.splitlines()[2:] == [
-        f"{study}: gsm8k: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
-        f"{study}: ai2-arc: 4 runs of 3 models x 4 items, 3 metrics x 1 gain setting",
-    ]
+    said = [re.findall(r"gsm8k|ai2-arc|\b\d\b", line) for line in outcome.stderr.splitlines()[2:]]
+    assert said == [[name, "4", "3", "4", "3", "1"] for name in ("gsm8k", "ai2-arc")]
     assert list(sc.open_study(study)) == ["ai2-arc", "gsm8k"]
     named = scorecube("import", tmp_path / "other.zarr", "--name", "x", path)
     assert named.status == 1
-    assert "2 collections (gsm8k, ai2-arc)" in named.stderr
+    assert "(gsm8k, ai2-arc)" in named.stderr
     only = ["--collection-column", "split", "--metric", "f1"]
     frame.assign(split="test").query("benchmark == 'gsm8k'").to_csv(path, index=False)
     outcome = scorecube("import", tmp_path / "other.zarr", path, *only).succeeded()
@@ -351,4 +349,4 @@ def test_matrices_become_one_cube(tmp_path: Path) -> None:
         [[[nan, 0.5, 0.125, 0], [nan, 0.25, 1, 0.75]], [[0, nan, nan, 2], [1, 5, nan, 3]]],
     )
     assert import_scores([ap], metric="RR")["metric"].values.tolist() == ["RR"]
-    assert "a second score of RR" in str(refused([ap, other], metric="RR"))
+    assert "second" in str(refused([ap, other], metric="RR"))

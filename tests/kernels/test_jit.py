@@ -21,6 +21,8 @@ import pytest
 from scorecube.kernels import jit
 from scorecube.kernels.jit import compiled
 
+HOLDER = "process 7 of a stopped node"
+
 
 @compiled
 def scaled(values: Any, factor: float = 2.0) -> Any:
@@ -158,15 +160,15 @@ def test_who_finds_the_marker_takes_no_lock_and_others_do_not_wait_for_ever(
         for path in locks:
             file = stack.enter_context(path.open("r+"))
             flock(file, LOCK_EX)
-            file.write("process 7 of a stopped node")
+            file.write(HOLDER)
             file.flush()
         assert once() == ("9.0 1", "")
         printed, said = once("3.0")
         assert printed == "9.0 0"
         waiting, alone = said.splitlines()
-        assert "process 7 of a stopped node" in waiting
+        assert HOLDER in waiting
         assert "scaled" in waiting
-        assert "process 7 of a stopped node" in alone
+        assert HOLDER in alone
         # The one wait is for all kernels of the process, those that are loaded too.
         _, said = once("3.0", "scaled_sum(np.arange(3)); print(scaled(np.float32(2), 1.0))")
         assert len(said.splitlines()) == 2

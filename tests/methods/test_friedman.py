@@ -194,7 +194,7 @@ def test_collections_are_blocks_where_there_are_several(scorecube: Cli, tmp_path
 def test_what_is_refused_and_what_is_said(caplog: pytest.LogCaptureFixture) -> None:
     cubes = {name: simulate_cube(n_runs=4, seed=seed) for seed, name in enumerate("ab")}
     cubes["b"] = cubes["b"].isel(run=[0, 1, 2])
-    with pytest.raises(BadPlan, match="b has no scores of team04-run1"):
+    with pytest.raises(BadPlan, match=r"b .*team04-run1"):
         sc.analyse(cubes, sc.Friedman())
     with pytest.raises(BadPlan, match="several collections"):
         sc.analyse(cubes["a"], sc.Friedman(blocks="collections"))

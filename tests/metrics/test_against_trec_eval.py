@@ -90,7 +90,7 @@ def assert_equal(runs: Mapping[str, Run], qrels: Judgements) -> None:
     """Compare all scores; a topic that a run lacks scores 0, and one without relevant documents is left out."""
     relevant = [topic for topic, levels in qrels.items() if max(levels.values()) > 0]
     if not relevant:
-        with pytest.raises(BadInput, match="no topic has a relevant document"):
+        with pytest.raises(BadInput, match="relevant"):
             ours(runs, qrels)
         return
     found = ours(runs, qrels)

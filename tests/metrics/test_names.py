@@ -206,7 +206,7 @@ def test_a_metric_is_not_registered_twice(monkeypatch: pytest.MonkeyPatch) -> No
     first = DEFINITIONS["AP"]
     monkeypatch.setitem(DEFINITIONS, "AP", first)
     declare = metric("AP", source="another")
-    with pytest.raises(BadName, match=r"metric 'AP' is defined twice: by .* and by .*other; "):
+    with pytest.raises(BadName, match=r"'AP' .*other; "):
 
         @declare
         def other() -> None: ...

@@ -34,7 +34,7 @@ def test_words_of_the_headings_are_stored_and_shown(scorecube: Cli, study: Path)
         assert "3 models" in shown
         assert "rank  model" in shown or "benchmark   rank  model" in shown
         assert "run" not in shown.partition("all rows")[0]
-    assert "mean over 2 benchmarks" in " ".join(shown.split())
+    assert "2 benchmarks" in " ".join(shown.split())
     assert "items" in scorecube("info", study).succeeded().stdout
     # Columns keep their names, on which scripts rely.
     header = scorecube("show", study, "leaderboard", "--format", "csv").succeeded().stdout

@@ -60,7 +60,7 @@ def test_scores_outside_a_declared_range_are_refused(scores: list[float]) -> Non
 
 
 def test_scores_too_close_for_the_grid_are_refused_and_equal_ones_are_not() -> None:
-    with pytest.raises(BadInput, match="too little of the range"):
+    with pytest.raises(BadInput, match="0 to 1;"):
         check_differences(np.array([[0.5], [0.500001]]), (0.0, 1.0))
     check_differences(np.array([[0.5], [0.5]]), (0.0, 1.0))
     check_differences(np.array([[0.5, 0.2], [0.500001, 0.3]]), (0.0, 1.0))  # apart on one topic

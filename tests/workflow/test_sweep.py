@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_run as module
 from scorecube.workflow import tasks
 from scorecube.workflow.sweep import share
-from tests.conftest import Cli
+from tests.conftest import Cli, Outcome
 
 ANALYSES = '[[analysis]]\nname = "swap"\nsize = 10\n[[analysis]]\nname = "tukey"\n'
 ENTRIES = (
@@ -85,6 +86,12 @@ def assert_same(found: dict[Any, xr.Dataset], expected: dict[Any, xr.Dataset]) -
     for key, result in expected.items():
         xr.testing.assert_identical(found[key].drop_attrs(), result.drop_attrs())
         assert found[key].attrs["digest"] == result.attrs["digest"]
+
+
+def new_and_old(swept: Outcome) -> tuple[int, int]:
+    """Return the numbers of new results and of those stored before."""
+    (counts,) = re.findall(r"(\d+) new results?, (\d+)", swept.succeeded().stderr)
+    return int(counts[0]), int(counts[1])
 
 
 # In Python
@@ -164,15 +171,15 @@ def test_a_repeated_sweep_reads_no_scores(
     said = scorecube("sweep", file, "--status").succeeded().stdout
     assert said.endswith("0 of 3 collections read, 0 of 6 results stored\n")
     assert not (tmp_path / "study.zarr").exists()
-    assert "6 new results, 0 stored before" in scorecube("sweep", file).succeeded().stderr
+    assert new_and_old(scorecube("sweep", file)) == (6, 0)
     first = results(tmp_path / "study.zarr")
     with monkeypatch.context() as context:
         context.setattr(Collection, "cube_among", None)
-        assert "0 new results, 6 stored before" in scorecube("sweep", file).succeeded().stderr
+        assert new_and_old(scorecube("sweep", file)) == (0, 6)
     file.write_text(file.read_text().replace("size = 10", "size = 9"))
     said = scorecube("sweep", file, "--status").succeeded().stdout
     assert said.endswith("3 of 3 collections read, 3 of 6 results stored\n")
-    assert "3 new results, 3 stored before" in scorecube("sweep", file).succeeded().stderr
+    assert new_and_old(scorecube("sweep", file)) == (3, 3)
     again = results(tmp_path / "study.zarr")
     xr.testing.assert_identical(again["c00", "tukey"], first["c00", "tukey"])
 
@@ -187,10 +194,10 @@ def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
     assert outcome.status == 1
     assert "swap of c02: " in outcome.stderr
     assert "5 new results" in outcome.stderr
-    assert f"  c01: reading: {broken}:1: no column of scores" in outcome.stderr.splitlines()[-1]
+    assert f"  c01: reading: {broken}:1: " in outcome.stderr.splitlines()[-1]
     assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
     broken.write_text(whole)
-    assert "2 new results, 5 stored before" in scorecube("sweep", file).succeeded().stderr
+    assert new_and_old(scorecube("sweep", file)) == (2, 5)
 
 
 @pytest.mark.parametrize("error", [StoreFailed("the disk is full"), ClusterFailed("no scheduler")])
@@ -214,12 +221,12 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) 
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
     refused = scorecube("sweep", sweep)
     assert refused.status == 1
-    assert "holds another score of" in refused.stderr
+    assert "--replace" in refused.stderr
     scorecube("sweep", sweep, "--replace").succeeded()
     cube = sc.open_study(tmp_path / "study.zarr")["c00"].cube
     assert float(file.read_text()[-7:-1]) in cube.score.sel(topic="23").values
     os.utime(file)  # touched, and the same
-    assert "0 new results, 2 stored before" in scorecube("sweep", sweep).succeeded().stderr
+    assert new_and_old(scorecube("sweep", sweep)) == (0, 2)
 
 
 # Parts
@@ -241,7 +248,7 @@ def test_parts_of_one_study_have_the_results_of_one_sweep(scorecube: Cli, tmp_pa
         said = scorecube("sweep", parts, "--part", f"{number}/3").succeeded().stderr
         assert f"{count} new results" in said
     assert_same(results(tmp_path / "parts/study.zarr"), results(tmp_path / "whole/study.zarr"))
-    assert "1 new result, 14 stored before" in scorecube("sweep", parts).succeeded().stderr
+    assert new_and_old(scorecube("sweep", parts)) == (1, 14)
     assert "0 new results" in scorecube("sweep", parts, "--part", "9/9").succeeded().stderr
 
 

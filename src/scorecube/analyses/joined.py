@@ -34,7 +34,7 @@ Labels = tuple[Hashable, ...]
 Array = np.ndarray[Any, Any]
 
 
-class Held(NamedTuple):
+class CommonVariable(NamedTuple):
     """A variable, as far as collections agree on it.
 
     n_parts, n_values: Collections that have it, and their values together.
@@ -51,7 +51,7 @@ class Held(NamedTuple):
     same: Mapping[Hashable, Any] | None = None
     is_odd: bool = False
 
-    def joined(self, other: Held) -> Held:
+    def joined(self, other: CommonVariable) -> CommonVariable:
         """Return what it is in the collections of both."""
         return self._replace(
             dtype=_common(self.dtype, other.dtype),
@@ -63,7 +63,7 @@ class Held(NamedTuple):
         )
 
 
-class Joined(NamedTuple):
+class JoinedVariable(NamedTuple):
     """A variable of the joined dataset; with a dim ``collection`` in front unless it is shared."""
 
     dims: tuple[str, ...]
@@ -88,7 +88,7 @@ class Template:
 
     n_parts: int
     labels: Mapping[str, Labels | None]
-    held: Mapping[str, Held]
+    variables: Mapping[str, CommonVariable]
     attrs: Mapping[str, Any]
     differing: frozenset[str] = frozenset()
     unsorted: frozenset[str] = frozenset()
@@ -97,14 +97,14 @@ class Template:
     def of(cls, result: xr.Dataset) -> Template:
         """Return that of one result."""
         labels = {str(dim): _labels(result, str(dim)) for dim in result.dims}
-        held = {}
+        variables = {}
         for key, variable in result.variables.items():
             dims = tuple(map(str, variable.dims))
             same = None
             if key in result.coords and len(dims) < 2:
                 at = labels[dims[0]] if dims else ((),)
                 same = dict(zip(at, variable.values.reshape(-1).tolist(), strict=True))
-            held[str(key)] = Held(
+            variables[str(key)] = CommonVariable(
                 dims,
                 np.dtype(object) if variable.dtype.kind in "OUT" else variable.dtype,
                 dict(variable.attrs),
@@ -114,7 +114,7 @@ class Template:
                 same,
             )
         unsorted = frozenset(dim for dim, of in labels.items() if not _is_sorted(of))
-        return cls(1, labels, held, _plain(result.attrs), frozenset(), unsorted)
+        return cls(1, labels, variables, _plain(result.attrs), frozenset(), unsorted)
 
     def joined(self, other: Template) -> Template:
         """Return that of the results of both, first those of this one."""
@@ -124,15 +124,17 @@ class Template:
             if self.labels[dim] != other.labels[dim] or dim in differing:
                 differing.add(dim)
                 labels[dim] = _union(self.labels[dim], other.labels[dim])
-        held = dict(other.held) | dict(self.held)
-        for name in self.held.keys() & other.held.keys():
-            held[name] = self.held[name].joined(other.held[name])
+        variables = dict(other.variables) | dict(self.variables)
+        for name in self.variables.keys() & other.variables.keys():
+            variables[name] = self.variables[name].joined(other.variables[name])
         lost = {dim for dim, of in labels.items() if of is None}
-        held = {k: of._replace(same=None) if lost & {*of.dims} else of for k, of in held.items()}
+        for name, of in variables.items():
+            if lost.intersection(of.dims):
+                variables[name] = of._replace(same=None)
         return Template(
             self.n_parts + other.n_parts,
             labels,
-            held,
+            variables,
             _agreed(self.attrs, other.attrs),
             frozenset(differing),
             self.unsorted | other.unsorted,
@@ -149,36 +151,36 @@ class Template:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the lengths of the dims of a variable, without collection."""
-        return tuple(len(self.labels[dim] or ()) for dim in self.held[name].dims)
+        return tuple(len(self.labels[dim] or ()) for dim in self.variables[name].dims)
 
     def n_bytes(self) -> int:
         """Return the bytes of one collection in the joined dataset."""
-        return sum(of.n_bytes for of in self.of_each().values())
+        return sum(of.n_bytes for of in self.own_variables().values())
 
     def left_out(self) -> list[str]:
         """Return the variables that are not joined."""
-        return sorted(name for name, of in self.held.items() if self._is_left_out(name, of))
+        return sorted(name for name, of in self.variables.items() if self._is_left_out(name, of))
 
-    def _is_left_out(self, name: str, of: Held) -> bool:
+    def _is_left_out(self, name: str, of: CommonVariable) -> bool:
         if of.is_odd or any(self.labels[dim] is None for dim in of.dims):
             return True
         n_values = self.n_parts * math.prod(self.shape(name))
         gaps = n_values > max(UNCHECKED, MOST_GAPS * of.n_values)
         return gaps and not self.differing.isdisjoint(of.dims)
 
-    def _is_shared(self, name: str, of: Held) -> bool:
+    def _is_shared(self, name: str, of: CommonVariable) -> bool:
         return name in of.dims or (of.same is not None and of.n_parts == self.n_parts)
 
-    def of_each(self) -> dict[str, Joined]:
+    def own_variables(self) -> dict[str, JoinedVariable]:
         """Return the variables with a dim ``collection``: `collection` and `ATTRIBUTES` first."""
         text = np.dtype(object)
         about = {"long_name": "what is of one collection alone, as JSON"}
         joined = {
-            names.COLLECTION: Joined((), (), text, {"long_name": "collection"}),
-            ATTRIBUTES: Joined((), (), text, about),
+            names.COLLECTION: JoinedVariable((), (), text, {"long_name": "collection"}),
+            ATTRIBUTES: JoinedVariable((), (), text, about),
         }
         left_out = self.left_out()
-        for name, of in self.held.items():
+        for name, of in self.variables.items():
             if name in left_out or self._is_shared(name, of):
                 continue
             attrs = dict(of.attrs)
@@ -187,19 +189,19 @@ class Template:
             if has_gaps and dtype.kind in "iub":
                 attrs[OF_TYPE] = dtype.name
                 dtype = np.dtype(float)
-            joined[name] = Joined(of.dims, self.shape(name), dtype, attrs)
+            joined[name] = JoinedVariable(of.dims, self.shape(name), dtype, attrs)
         return joined
 
     def coordinates(self) -> list[str]:
         """Return the names of all coordinates with a dim ``collection``."""
-        own = [name for name in self.of_each() if name in self.held]
-        return [names.COLLECTION, ATTRIBUTES, *(k for k in own if self.held[k].is_coordinate)]
+        own = [name for name in self.own_variables() if name in self.variables]
+        return [names.COLLECTION, ATTRIBUTES, *(k for k in own if self.variables[k].is_coordinate)]
 
     def shared(self) -> xr.Dataset:
         """Return what is the same for all collections: coordinates and attributes."""
         coords: dict[str, xr.Variable] = {}
         left_out = self.left_out()
-        for name, of in self.held.items():
+        for name, of in self.variables.items():
             if name in left_out or not self._is_shared(name, of):
                 continue
             labels: Any = self.labels[of.dims[0]] if of.dims else ((),)
@@ -211,9 +213,9 @@ class Template:
         return xr.Dataset(coords=coords, attrs=attrs)
 
     def fill(self, parts: Mapping[str, xr.Dataset]) -> dict[str, Array]:
-        """Return the values of `of_each` of some collections by name, (collection, ...)."""
+        """Return the values of `own_variables` of some collections by name, (collection, ...)."""
         place = {dim: _places(self.labels[dim] or ()) for dim in self.differing}
-        arrays = {name: _empty(of, len(parts)) for name, of in self.of_each().items()}
+        arrays = {name: _empty(of, len(parts)) for name, of in self.own_variables().items()}
         for row, (collection, part) in enumerate(parts.items()):
             at = dict[str, list[int]]()
             for dim in self.differing:
@@ -224,7 +226,7 @@ class Template:
                     variable = part.variables[name]
                     array[(row, *_where(variable, at))] = variable.values
             own = {key: of for key, of in _plain(part.attrs).items() if key not in self.attrs}
-            lacks = sorted(self.held.keys() - {*map(str, part.variables)})
+            lacks = sorted(self.variables.keys() - {*map(str, part.variables)})
             record = {"attrs": own, "labels": at, "lacks": lacks}
             arrays[names.COLLECTION][row] = collection
             arrays[ATTRIBUTES][row] = json.dumps({k: of for k, of in record.items() if of})
@@ -242,7 +244,7 @@ def join(parts: Mapping[str, xr.Dataset]) -> xr.Dataset:
     arrays = template.fill(parts)
     variables = {
         name: ((names.COLLECTION, *of.dims), arrays[name], of.attrs)
-        for name, of in template.of_each().items()
+        for name, of in template.own_variables().items()
     }
     joined = template.shared().assign(variables).set_coords(template.coordinates())
     return with_pairs(joined)
@@ -355,7 +357,7 @@ def _common(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
     return first if first == second else np.result_type(first, second)
 
 
-def _array(values: Sequence[Any], of: Held) -> Array:
+def _array(values: Sequence[Any], of: CommonVariable) -> Array:
     """Return the values of a shared coordinate."""
     if of.dtype.kind == "O":
         array = label_array(values)
@@ -363,7 +365,7 @@ def _array(values: Sequence[Any], of: Held) -> Array:
     return np.asarray(values, of.dtype).reshape(-1 if of.dims else ())
 
 
-def _empty(of: Joined, n: int) -> Array:
+def _empty(of: JoinedVariable, n: int) -> Array:
     fill: dict[str, Any] = {"O": "", "f": np.nan}
     return np.full((n, *of.shape), fill.get(of.dtype.kind, 0), of.dtype)
 

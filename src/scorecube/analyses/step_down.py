@@ -23,7 +23,7 @@ from scorecube.analyses.pairs import fewest_units, pairs_of
 from scorecube.analyses.protocol import Concat, Part, Sum
 from scorecube.analyses.table import ScoreTable
 from scorecube.analyses.topic_units import FloatArray, IntArray
-from scorecube.kernels.maxima import ROUNDING, running_maxima
+from scorecube.kernels.maxima import ROUNDING, Collections, ObservedPairs, running_maxima
 from scorecube.kernels.random.draws import bootstrap_samples, multiplicities
 from scorecube.statistics.intervals import FEW, n_differing
 from scorecube.statistics.paired_tests import holm
@@ -150,12 +150,11 @@ class Drawn(NamedTuple):
 
     counts: float64 (unit, trial) of each collection: how often each unit is drawn.
     by_trial: int32 (trial, unit): the same of all collections.
-    collections: Where collections begin, int (collection + 1,), and their weights (collection,).
     """
 
     counts: list[FloatArray]
     by_trial: NDArray[np.int32]
-    collections: tuple[IntArray, FloatArray]
+    collections: Collections
 
 
 def maxima_block(
@@ -178,7 +177,7 @@ def maxima_block(
     largest = np.zeros((n_cells, len(families[0]), stop - start))
     largest_t = np.empty((n_cells, stop - start))
     starts = np.array([0, *(part.units.stop for part in table.strata)])
-    collections = starts, np.array([part.weight for part in table.strata])
+    collections = Collections(starts, np.array([part.weight for part in table.strata]))
     for low in range(start, stop, TRIALS_AT_ONCE):
         counts = drawn_counts(table, low, min(low + TRIALS_AT_ONCE, stop))
         by_trial = np.ascontiguousarray(np.concatenate(counts).T, np.int32)
@@ -217,11 +216,12 @@ def _add_maxima(
     begin = 0
     for family, of_trials in zip(families, largest, strict=True):
         order, edges = family.ascending
-        runs = family.first[order], family.second[order]
-        observed = totals[:, runs[0]] - totals[:, runs[1]], edges
-        found = of_trials, reached[begin : begin + len(order)]
+        first = family.first[order]
+        second = family.second[order]
+        pairs = ObservedPairs(first, second, totals[:, first] - totals[:, second], edges)
+        counted = reached[begin : begin + len(order)]
         running_maxima(
-            runs, units, sums, drawn.by_trial, observed, drawn.collections, family.added, found
+            pairs, units, sums, drawn.by_trial, drawn.collections, family.added, of_trials, counted
         )
         begin += len(family.first)
 

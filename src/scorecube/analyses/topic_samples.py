@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -30,14 +30,27 @@ from scorecube.names import Purpose
 LOG_UNITS = 2.0**32
 """Units of a logarithm: sums of up to 2**17 logarithms are exact."""
 HELD_BYTES = 2**20
+"""Of sums that are held together, so that they stay in the second-level cache."""
 LEAST_TRIALS = 32
 MOST_TRIALS = 512
-"""Of sums that are held together, so that they stay in the second-level cache, and their trials."""
+"""Trials that are computed together, at most."""
 Way = Literal["disjoint", "replacement", "independent"]
 SAMPLINGS = {kind.name.lower(): int(kind) for kind in Sampling}
-Draws = tuple[tuple[int, int], int, range, Callable[..., FloatArray]]
-"""Place (sampling, size) and size of samples, their trials, and a function that returns how often
-units are drawn, float64 (half, trial, unit), with the random words of a stream."""
+
+
+class Draws(NamedTuple):
+    """The samples of some trials, of one sampling and one size.
+
+    place: Positions of the sampling and of the size among those of the analysis.
+    size: Units in a sample.
+    counts: Returns how often units are drawn, float64 (half, trial, unit), by the random words of
+        a stream: 0 where all pairs of runs share samples, else the number of a pair.
+    """
+
+    place: tuple[int, int]
+    size: int
+    trials: range
+    counts: Callable[[int], FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +135,7 @@ class TwoSamples(Analysis):
         return max(LEAST_TRIALS, min(HELD_BYTES // held, MOST_TRIALS))
 
     def draws(self, table: ScoreTable, purpose: Purpose, start: int, stop: int) -> Iterator[Draws]:
-        """Yield what is drawn in trials that are computed together: results do not depend on it."""
+        """Yield the samples of trials that are computed together; results do not depend on it."""
         key = table.key(purpose)
         n_units = table.sizes.size
         step = self.step(table)
@@ -132,7 +145,7 @@ class TwoSamples(Analysis):
             for low in range(start, stop, step):
                 trials = range(low, min(low + step, stop))
                 counts = partial(topic_counts, key, kind, n_units, size, low, trials.stop)
-                yield (i, j), size, trials, counts
+                yield Draws((i, j), size, trials, counts)
 
     def sums(
         self,

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NAME = "demo"
+"""The collection."""
 LIKE = "NTCIR-5 Chinese"
-"""The collection, and the published one whose numbers of relevant documents its topics have."""
+"""Published collection whose numbers of relevant documents its topics have."""
 METRICS = ("nDCG@10", "AP", "Q", "RR")
 N_RUNS = 24
 N_TEAMS = 8

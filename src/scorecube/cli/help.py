@@ -12,8 +12,9 @@ from scorecube.cli.options import SCORES
 
 FIRST = "Options"
 WIDEST = 100
+"""Columns of the help at most."""
 LONGEST = 8
-"""Columns of the help at most, and of the kind of value that stands behind a flag."""
+"""Columns of the kind of value that stands behind a flag; a longer one stands before the text."""
 KINDS = {"str": "TEXT", "list[str]": "TEXT", "path": "PATH", "float": "X", "range": "N"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
-from scorecube.cli.options import File, Table, Text, argument, flag
+from scorecube.cli.options import File, TableFormat, Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
@@ -74,7 +74,7 @@ def show(
     sort: Annotated[Text, flag("--sort", "Columns to sort by, e.g. share:desc,metric.")] = None,
     columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
     top: options.Top = None,
-    form: Annotated[Table, flag("--format", FORM)] = "text",
+    form: Annotated[TableFormat, flag("--format", FORM)] = "text",
     digits: Annotated[int | None, flag("--digits", "Decimals of numbers.", min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,

@@ -22,7 +22,16 @@ from threadpoolctl import ThreadpoolController
 
 from scorecube import names
 from scorecube.analyses.plan import Plan
-from scorecube.analyses.protocol import Analysis, Arrays, Concat, Part, Sum, block_parts, totals_of
+from scorecube.analyses.protocol import (
+    Analysis,
+    Arrays,
+    Concat,
+    Max,
+    Part,
+    Sum,
+    block_parts,
+    totals_of,
+)
 from scorecube.analyses.table import bytes_of
 from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.errors import counted, in_python
@@ -130,7 +139,12 @@ class Combined:
                 place = np.concatenate([np.arange(*interval) for interval in block.intervals])
                 total[..., place] = part.array
             else:
-                (np.add if isinstance(part, Sum) else np.maximum)(total, part.array, out=total)
+                _ufunc_of(part)(total, part.array, out=total)
+
+
+def _ufunc_of(part: Sum | Max) -> np.ufunc:
+    """Return what combines the parts of blocks."""
+    return np.add if isinstance(part, Sum) else np.maximum
 
 
 def arrays_of(block: Block) -> Arrays:
@@ -146,7 +160,7 @@ def combine(blocks: Sequence[Block]) -> Block:
         if isinstance(part, Concat):
             array = np.concatenate(arrays, axis=-1)
         else:
-            array = np.asarray(reduce(np.add if isinstance(part, Sum) else np.maximum, arrays))
+            array = np.asarray(reduce(_ufunc_of(part), arrays))
         joined[name] = type(part)(array)
     intervals = chain.from_iterable(block.intervals for block in blocks)
     return Block(tuple(intervals), joined)

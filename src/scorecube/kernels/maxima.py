@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from scorecube.kernels.arrays import (
@@ -18,16 +20,41 @@ ROUNDING = 1e-12
 """Share of a sum of squares below which what is left of it is rounding."""
 
 
+class ObservedPairs(NamedTuple):
+    """Pairs of runs and what is observed of them, in ascending order of their statistics.
+
+    first, second: int32 (pair,): runs.
+    totals: float64 (collection, pair): sums of differences.
+    edges: float64 (pair,): least statistic that reaches the observed one.
+    """
+
+    first: Int32Array1
+    second: Int32Array1
+    totals: Float64Array2
+    edges: Float64Array1
+
+
+class Collections(NamedTuple):
+    """Collections whose units follow each other.
+
+    starts: int64 (collection + 1,): first unit of each, and the end.
+    weights: float64 (collection,).
+    """
+
+    starts: Int64Array1
+    weights: Float64Array1
+
+
 @compiled
 def running_maxima(
-    runs: tuple[Int32Array1, Int32Array1],
+    pairs: ObservedPairs,
     units: Float64Array2,
     sums: Float64Array3,
     counts: Int32Array2,
-    observed: tuple[Float64Array2, Float64Array1],
-    collections: tuple[Int64Array1, Float64Array1],
+    collections: Collections,
     added: float,
-    found: tuple[Float64Array1, Int64Array1],
+    largest: Float64Array1,
+    reached: Int64Array1,
 ) -> None:
     """Take the statistics of some pairs into the largest ones of trials, pair by pair.
 
@@ -35,30 +62,25 @@ def running_maxima(
     squared standard error, of the weighted mean over collections. Only where error^2 / added is
     larger than the largest statistic so far, which is rare, the variance is computed.
 
-    runs: int32 (pair,): first and second run.
-    units: float64 (run, unit): scores, integers; units of a collection follow each other.
+    units: float64 (run, unit): scores, integers.
     sums: float64 (collection, run, trial): sums of the scores of a resample.
     counts: int32 (trial, unit): how often a resample draws a unit.
-    observed: Sums of differences, float64 (collection, pair), and the least statistic that reaches
-        the observed one, float64 (pair,), in ascending order.
-    collections: First unit of each, int64 (collection + 1,) with the end, and weights, float64.
-    found: The largest statistic of each trial so far, float64 (trial,), changed, and the trials in
-        which it reaches that of a pair, int64 (pair,), added to.
+    largest: float64 (trial,), changed: the largest statistic of each trial so far.
+    reached: int64 (pair,), added to: trials in which it reaches that of a pair.
     """
-    (first, second), (totals, edges), (starts, weights) = runs, observed, collections
+    starts, weights = collections
     n_trials = sums.shape[2]
-    largest, reached = found
     errors = np.empty(n_trials)
     squares = np.empty(units.shape[1], np.int64)
     least = added * (1.0 - ROUNDING)
-    for pair in range(first.shape[0]):
-        x = first[pair]
-        y = second[pair]
+    for pair in range(pairs.first.shape[0]):
+        x = pairs.first[pair]
+        y = pairs.second[pair]
         for trial in range(n_trials):
             errors[trial] = 0.0
         for k in range(weights.shape[0]):
             n = starts[k + 1] - starts[k]
-            total = totals[k, pair]
+            total = pairs.totals[k, pair]
             of_x = sums[k, x]
             of_y = sums[k, y]
             of_sum = weights[k] / n
@@ -89,7 +111,7 @@ def running_maxima(
                     spread = variance + added
                     value = error * error / spread if spread > 0.0 else 0.0
                     largest[trial] = max(largest[trial], value)
-        edge = edges[pair]
+        edge = pairs.edges[pair]
         count = np.int32(0)
         for trial in range(n_trials):
             count = np.int32(count + (largest[trial] >= edge))

@@ -168,15 +168,18 @@ class Stability(TwoSamples):
         n_cells, n_runs, _ = table.scores.shape
         shape = (n_cells, len(self.samplings), len(self.n_drawn(table)), len(self.fuzziness))
         better = np.zeros((*shape, n_runs, n_runs), np.int64)
-        for place, size, _, counts in self.draws(table, Purpose.SWAP_TOPICS, start, stop):
-            drawn = counts()[:1]
+        for drawn in self.draws(table, Purpose.SWAP_TOPICS, start, stop):
+            size = drawn.size
+            first_half = drawn.counts(0)[:1]
             for cell, grid in enumerate(table.grids):
-                means = self.sums(table, cell, drawn, size)[:, 0] + grid.low / grid.unit * size
+                # Sums of scores over a sample, in units of the grid: (run, trial).
+                sums = self.sums(table, cell, first_half, size)[:, 0] + grid.low / grid.unit * size
                 for k, run in np.ndindex(len(self.fuzziness), n_runs):
-                    larger = np.maximum(means[run], means)
+                    larger = np.maximum(sums[run], sums)
                     # A difference of up to one unit for each topic is none.
                     least = np.maximum(self.fuzziness[k] * larger - size, size + 0.5)
-                    better[cell, *place, k, run] += (means[run] - means >= least).sum(axis=-1)
+                    is_better = sums[run] - sums >= least
+                    better[cell, *drawn.place, k, run] += is_better.sum(axis=-1)
         first, second = np.triu_indices(n_runs, 1)
         return {
             "first_better": Sum(better[..., first, second]),

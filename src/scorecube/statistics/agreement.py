@@ -54,7 +54,8 @@ def label_coefficients(counts: NDArray[Any]) -> FloatArray:
     tables = np.asarray(counts, np.float64)
     total = tables.sum(axis=(-2, -1))
     both = tables + tables.swapaxes(-2, -1)
-    apart = np.abs(np.subtract.outer(*[np.arange(tables.shape[-1], dtype=np.float64)] * 2))
+    levels = np.arange(tables.shape[-1], dtype=np.float64)
+    apart = np.abs(levels[:, np.newaxis] - levels)
     margins = both.sum(axis=-1)
     # Ordinal distances: the labels between two levels, those of the two levels by half.
     middle = np.cumsum(margins, axis=-1) - margins / 2

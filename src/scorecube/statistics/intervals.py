@@ -17,18 +17,17 @@ from scorecube.statistics.grid import EQUAL, EQUAL_SIZE
 FloatArray = NDArray[np.float64]
 Range = tuple[float, float]
 FEW = 8
+"""Fewest units with another score than most have, for limits without pseudo-units."""
 LEAST_LABELLED = 4
-"""Fewest units with another score than most have for limits without pseudo-units, and fewest topics
-that the truth is known of for an interval with a judge."""
+"""Fewest topics that the truth is known of, for an interval with a judge."""
 ALIKE = 1e-3
 """Share of the range within which scores are alike, so that tiny differences on many units do not
 hide that all depends on a few: limits of a run with AP below .001 on most topics hold in .93 of
 samples, in .70 with a share of 1e-9."""
-
-
 MOST_SURE = -12.0
+"""Exponent of ten of the smallest 1 - confidence whose limits are looked at."""
 HALVINGS = 45
-"""Exponent of ten of the smallest 1 - confidence whose limits are looked at, and steps to it."""
+"""Steps to the exponent whose limit is a bound."""
 LEAST_P = float(np.finfo(float).tiny)
 """Of p-values, which are never 0."""
 
@@ -227,16 +226,17 @@ def p_of_mean(
     if np.isnan(low):
         return np.nan
     above = (low + high) / 2 >= bound
-    smallest = MOST_SURE
-    largest = 0.0  # exponents of ten of 1 - confidence
+    surest = MOST_SURE
+    excluding = 0.0  # exponent of ten of a 1 - confidence whose limits do not hold the bound
     for _ in range(HALVINGS):
-        middle = (smallest + largest) / 2
+        middle = (surest + excluding) / 2
         low, high = mean_limits(samples, ends, 1 - 10.0**middle, sources=sources)
-        if low > bound if above else high < bound:
-            largest = middle
+        is_outside = low > bound if above else high < bound
+        if is_outside:
+            excluding = middle
         else:
-            smallest = middle
-    tail: float = 10.0**largest / 2
+            surest = middle
+    tail: float = 10.0**excluding / 2
     return 1 - tail if above else tail
 
 

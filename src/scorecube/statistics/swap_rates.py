@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BATCHES = 20
+"""Batches of trials: trial t belongs to batch t % 20."""
 FEW = 5
-"""Batches of trials (trial t belongs to batch t % 20), and those with an event below which their
-variance is too poor an estimate."""
+"""Batches with an event below which the variance between batches is too poor an estimate."""
 ROUNDING = 1e-12
 """Excess of a rate that comes of rounding."""
 
@@ -73,7 +73,8 @@ def share_beyond(count: IntArray, widths: FloatArray | IntArray) -> FloatArray:
     place = np.nan_to_num(widths, nan=float(count.shape[-1]))
     lower = np.minimum(place.astype(np.int64), count.shape[-1] - 1)
     part = np.clip(place - lower, 0.0, 1.0)
-    reached, beyond = (np.take_along_axis(at_least, lower + step, axis=-1) for step in (0, 1))
+    reached = np.take_along_axis(at_least, lower, axis=-1)
+    beyond = np.take_along_axis(at_least, lower + 1, axis=-1)
     return np.asarray(((1 - part) * reached + part * beyond) / np.maximum(at_least[..., :1], 1))
 
 
@@ -142,7 +143,8 @@ def _crossing(fitted: FloatArray, bins: IntArray, accepted: FloatArray) -> Float
     above = np.maximum(bins, 1)
     below = np.take_along_axis(np.maximum.accumulate(filled, axis=-1), above - 1, axis=-1)
     below = np.maximum(below, 0)
-    low, high = (np.take_along_axis(fitted, at, axis=-1) for at in (above, below))
+    low = np.take_along_axis(fitted, above, axis=-1)
+    high = np.take_along_axis(fitted, below, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         between = below + 0.5 + (high - accepted) / (high - low) * (above - below)
     return np.where(bins < 0, np.nan, np.where(high > accepted + ROUNDING, between, above))
@@ -176,5 +178,6 @@ def rate_limits(
         spread = np.sqrt(rate * (1 - rate) / size + z * z / (4 * size**2))
         half = z * spread / (1 + z * z / size)
     # At rates of 0 and 1 terms that rounding leaves do not cancel.
-    low = np.where(sum_events == 0, np.where(total > 0, 0.0, np.nan), centre - half)
-    return low, np.where((sum_events == total) & (total > 0), 1.0, centre + half)
+    low = np.where((sum_events == 0) & (total > 0), 0.0, centre - half)
+    high = np.where((sum_events == total) & (total > 0), 1.0, centre + half)
+    return low, high

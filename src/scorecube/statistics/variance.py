@@ -42,9 +42,10 @@ def mean_squares(scores: FloatArray) -> FloatArray:
     of_system = scores.mean(axis=-1, keepdims=True) - grand
     of_topic = scores.mean(axis=-2, keepdims=True) - grand
     rest = scores - grand - of_system - of_topic
-    parts = (n, of_system, p - 1), (p, of_topic, n - 1), (1, rest, (p - 1) * (n - 1))
-    sums = [times * (part**2).sum(axis=(-2, -1)) for times, part, _ in parts]
-    return np.stack([total / (part[2] or np.nan) for total, part in zip(sums, parts, strict=True)])
+    between_systems = n * (of_system**2).sum(axis=(-2, -1)) / ((p - 1) or np.nan)
+    between_topics = p * (of_topic**2).sum(axis=(-2, -1)) / ((n - 1) or np.nan)
+    within = (rest**2).sum(axis=(-2, -1)) / ((p - 1) * (n - 1) or np.nan)
+    return np.stack([between_systems, between_topics, within])
 
 
 def components(scores: FloatArray) -> FloatArray:

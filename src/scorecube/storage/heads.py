@@ -47,6 +47,8 @@ RESULTS = "results"
 BLOCKS = "blocks"
 """First parts of the names of what a folder holds."""
 GROUPS: Final = (CUBE, RANKINGS)
+FACTS_OF: Final = {TEAM: RUN, SYSTEM: RUN, TOPIC_GROUP: TOPIC}
+"""Dim of coordinates that a group may have."""
 
 
 @dataclass(frozen=True)
@@ -233,30 +235,43 @@ def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dat
     Raises CorruptStudy: A file that is missing, or, where all are read, changed.
     """
     from scorecube.collection.schema import MAX_LOADED_BYTES
-    from scorecube.storage.codec import decode, open_lazily
+
+    is_small = head.facts[kind]["bytes"] * n_groups <= MAX_LOADED_BYTES
+    with place.reading(head.group(kind)):
+        found = _in_memory(place, head, kind) if is_small else _on_use(place, head, kind)
+        return _checked(found, kind)
+
+
+def _in_memory(place: Place, head: Head, kind: str) -> xr.Dataset:
+    """Return a group whose files are all read; ValueError for a change of any."""
+    from scorecube.storage.codec import decode
 
     path = head.group(kind)
+    where = f"{place.name}: {path}"
     most = head.facts[kind]["bytes"]
-    with place.reading(path):
-        if most * n_groups <= MAX_LOADED_BYTES:
-            refuse_too_large(most, f"{place.name}: {path}")
-            files = dict[str, bytes]()
-            n_bytes = 0
-            for key, content in files_of(place, path):
-                n_bytes += len(content)
-                refuse_too_large(n_bytes, f"{place.name}: {path}")
-                files[key] = content
-            if version_of(files.items()) != getattr(head, kind):
-                raise ValueError("does not match its digest")
-            found = decode(files, most, f"{place.name}: {path}")
-        else:
-            if len(keys_of(place, path)) != head.facts[kind]["files"]:
-                raise ValueError("a file is missing")
-            arrays = _arrays(place, head, kind)
-            labels = [array for name, array in arrays.items() if name != SCORE]
-            refuse_too_large(sum(array.n_bytes for array in labels), f"{place.name}: {path}")
-            found = open_lazily(place.array_store(path))
-        return _checked(found, kind)
+    refuse_too_large(most, where)
+    files = dict[str, bytes]()
+    n_bytes = 0
+    for key, content in files_of(place, path):
+        n_bytes += len(content)
+        refuse_too_large(n_bytes, where)
+        files[key] = content
+    if version_of(files.items()) != getattr(head, kind):
+        raise ValueError("does not match its digest")
+    return decode(files, most, where)
+
+
+def _on_use(place: Place, head: Head, kind: str) -> xr.Dataset:
+    """Return a group of which labels are read, and values on use; ValueError for a missing file."""
+    from scorecube.storage.codec import open_lazily
+
+    path = head.group(kind)
+    if len(keys_of(place, path)) != head.facts[kind]["files"]:
+        raise ValueError("a file is missing")
+    arrays = _arrays(place, head, kind)
+    labels = [array for name, array in arrays.items() if name != SCORE]
+    refuse_too_large(sum(array.n_bytes for array in labels), f"{place.name}: {path}")
+    return open_lazily(place.array_store(path))
 
 
 def _checked(dataset: xr.Dataset, kind: str) -> xr.Dataset:
@@ -264,21 +279,18 @@ def _checked(dataset: xr.Dataset, kind: str) -> xr.Dataset:
     from scorecube.collection import schema
     from scorecube.collection.arguments import DIMS
 
-    variables, dims = (schema.CUBE, DIMS) if kind == CUBE else (schema.RANKINGS, (RUN, TOPIC))
+    is_cube = kind == CUBE
     try:
-        schema.check(dataset, variables, kind)
+        schema.check(dataset, schema.CUBE if is_cube else schema.RANKINGS, kind)
     except BadInput as error:
         raise ValueError(str(error)) from None
-    about = {TEAM: RUN, SYSTEM: RUN, TOPIC_GROUP: TOPIC}
-    labelled = {**{dim: dim for dim in dims}, **{k: v for k, v in about.items() if k in dataset}}
-    for name, dim in labelled.items():
+    dim_of = {dim: dim for dim in (DIMS if is_cube else (RUN, TOPIC))}
+    dim_of |= {k: dim for k, dim in FACTS_OF.items() if k in dataset}
+    for name, dim in dim_of.items():
         array = dataset.coords.get(name)
-        if (
-            array is None
-            or array.size == 0
-            or array.dims != (dim,)
-            or not all(map(is_text, array.values))
-        ):
+        if array is None or array.size == 0 or array.dims != (dim,):
             raise ValueError(f"has no labels of {name}")
+        if not all(map(is_text, array.values)):
+            raise ValueError(f"has labels of {name} that are no texts")
     check(dataset.attrs, {}, OF_SOME_CUBES)
     return dataset

@@ -25,8 +25,9 @@ from scorecube.storage.place import PARTIAL, Item, Place, Value
 MISSING = (FileNotFoundError, NotFoundError)
 THERE = (AlreadyExistsError, PreconditionError)
 REQUESTS: Final = 32
+"""Requests at a time."""
 AT_ONCE: Final = 4
-"""Requests at a time, and to make one object, of which one succeeds."""
+"""Requests at a time to make one object, of which one should succeed."""
 
 
 class ObjectPrefix(Place):

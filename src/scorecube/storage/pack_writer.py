@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from scorecube.analyses.joined import Joined, Template, is_of_several
+from scorecube.analyses.joined import JoinedVariable, Template, is_of_several
 from scorecube.names import COLLECTION
 from scorecube.storage import heads
 from scorecube.storage.archives import METADATA, digest_of, read_result
@@ -238,7 +238,7 @@ class Filler:
         """Rows of a task."""
         return _rows(self.template.n_bytes(), MOST_BYTES)
 
-    def _lengths(self, of: Joined) -> tuple[int, ...]:
+    def _lengths(self, of: JoinedVariable) -> tuple[int, ...]:
         """Return the shape of the chunks of a variable: a task writes whole ones."""
         n_rows = min(_rows(of.n_bytes, MAX_CHUNK_BYTES), self.n_rows, self.n)
         return n_rows, *chunk_shape(of.shape, of.dtype)
@@ -252,7 +252,7 @@ class Filler:
 
     def _chunks(self, start: int, parts: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, bytes]]:
         arrays = self.template.fill(parts)
-        for name, of in self.template.of_each().items():
+        for name, of in self.template.own_variables().items():
             lengths = self._lengths(of)
             rows_before = start // lengths[0]
             for position, place in chunks(arrays[name].shape, lengths):
@@ -268,7 +268,7 @@ class Filler:
         files = [(METADATA, describe_group(attributes))]
         for name, variable in shared.variables.items():
             files += encode_variable(str(name), variable)
-        for name, of in self.template.of_each().items():
+        for name, of in self.template.own_variables().items():
             dims = (COLLECTION, *of.dims)
             array = Array(dims, (self.n, *of.shape), of.dtype, self._lengths(of), of.attrs)
             files.append((f"{name}/{METADATA}", describe(array)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scorecube.errors import BadStudy, UnknownCollection, counted, visible
 from scorecube.names import GAIN, METRIC, RUN, SCORE
@@ -92,6 +92,21 @@ def _is_begun(place: Place, folder: str) -> bool:
     """Whether a folder may be that of a collection that a killed process began."""
     inner = place.children(folder)
     return place.read(folder) is None and all(name.startswith(GROUPS) for name in inner)
+
+
+class Addition(NamedTuple):
+    """What is written when scores are added to a collection.
+
+    base: Its head, or one without anything where all is replaced.
+    groups: Cube and rankings that change.
+    lines: What is said of them.
+    extends: Whether all runs and scores that were there stay as they are.
+    """
+
+    base: Head
+    groups: Mapping[str, xr.Dataset]
+    lines: list[str]
+    extends: bool = True
 
 
 class Study:
@@ -215,42 +230,36 @@ class Study:
         if scores.nbytes <= schema.MAX_LOADED_BYTES:
             scores = scores.compute()
         given = {CUBE: scores} if rankings is None else {CUBE: scores, RANKINGS: rankings}
-        written: dict[str, xr.Dataset] = {}
-        lines: list[str] = []
         before = Head(name)
+        added = Addition(before, {}, [])
 
         def change(head: Head) -> Head:
-            nonlocal before
+            nonlocal before, added
             before = head
-            lines.clear()
-            base = Head(name, head.number, id=head.id) if replace is True else head
+            empty = Head(name, head.number, id=head.id)
+            base = empty if replace is True else head
             try:
-                extends = self._lacking(
-                    base, given, written, lines, replace=bool(replace), grow=grow
-                )
+                added = self._addition(base, given, replace=bool(replace), grow=grow)
             except OtherCollection as error:
                 if replace != "cells":
                     raise
-                written.clear()
-                lines.clear()
-                lines.append(f"{name}: replaced as a whole: {str(error).partition('; use')[0]}")
-                base = Head(name, head.number, id=head.id)
-                written.update(given)
-                extends = False
-            after = dataclasses.replace(base, notes={**base.notes, **(facts or {})})
-            if not extends:
-                after = dataclasses.replace(after, contains=())
-            for kind, dataset in written.items():
+                why = str(error).partition("; use")[0]
+                added = Addition(empty, given, [f"{name}: replaced as a whole: {why}"])
+            after = dataclasses.replace(
+                added.base,
+                notes={**added.base.notes, **(facts or {})},
+                contains=added.base.contains if added.extends else (),
+            )
+            for kind, dataset in added.groups.items():
                 after = heads.write_group(self.place, after, kind, dataset)
             if after.cube == head.cube:  # so earlier versions are in it, too
                 after = dataclasses.replace(after, contains=head.contains)
             return after
 
         head = heads.commit(self.place, name, change)
-        self._write_cleaned(head, written)
-        if before.cube and before.cube not in head.contains:
-            lines += self._outdated(head)
-        for line in lines:
+        self._write_cleaned(head, added.groups)
+        outdated = before.cube and before.cube not in head.contains
+        for line in [*added.lines, *(self._outdated(head) if outdated else ())]:
             (notify or LOGGER.warning)(line)
 
     def _write_cleaned(self, head: Head, written: Mapping[str, xr.Dataset]) -> None:
@@ -260,51 +269,42 @@ class Study:
             if n_files != head.facts[kind]["files"]:
                 heads.write_group(self.place, head, kind, dataset)
 
-    def _read(self, head: Head, kind: str = CUBE) -> xr.Dataset:
-        return heads.read_group(self.place, head, kind)
-
-    def _lacking(
-        self,
-        base: Head,
-        given: Mapping[str, xr.Dataset],
-        changed: dict[str, xr.Dataset],
-        lines: list[str],
-        *,
-        replace: bool,
-        grow: bool,
-    ) -> bool:
-        """Note the groups that change when scores, and perhaps rankings, are added to a head.
-
-        lines: Gets one for each metric whose range changes.
-        Returns extends: Whether all of its runs and scores stay as they are.
-        """
+    def _addition(
+        self, base: Head, given: Mapping[str, xr.Dataset], *, replace: bool, grow: bool
+    ) -> Addition:
+        """Return what is written when scores, and perhaps rankings, are added to a head."""
         from scorecube.collection.growth import OtherCollection, merge_cubes, merge_rankings
         from scorecube.collection.ranges import changed_ranges
 
-        changed.clear()
         if not base.cube:
-            changed.update(given)
-            return True
+            return Addition(base, given, [])
         what = f"{self.path}: collection {base.name!r}"
-        there = self._read(base)
-        merged = merge_cubes(there, given[CUBE], what, grow=grow, replace=replace)
-        lines += [f"{base.name}: {line}" for line in changed_ranges(there, merged)]
-        extends = _extends(there, merged)
-        if not merged.identical(there):
-            changed[CUBE] = merged
-        if RANKINGS in given and base.rankings:
-            ranked = self._read(base, RANKINGS)
-            joined = merge_rankings(ranked, given[RANKINGS], what, replace=replace)
-            if not joined.identical(ranked):
-                changed[RANKINGS] = joined
-        elif RANKINGS in given:
-            changed[RANKINGS] = given[RANKINGS]
+        there = {
+            kind: heads.read_group(self.place, base, kind)
+            for kind in GROUPS
+            if kind == CUBE or (kind in given and base.rankings)
+        }
+        merged = {
+            **given,
+            CUBE: merge_cubes(there[CUBE], given[CUBE], what, grow=grow, replace=replace),
+        }
+        extends = _extends(there[CUBE], merged[CUBE])
+        if RANKINGS in there:
+            merged[RANKINGS] = merge_rankings(
+                there[RANKINGS], given[RANKINGS], what, replace=replace
+            )
         elif base.rankings and not extends:
             raise OtherCollection(
                 f"{what} was evaluated from run files, and these are scores alone; use scorecube "
                 "evaluate to add runs to it"
             )
-        return extends
+        changed = {
+            kind: dataset
+            for kind, dataset in merged.items()
+            if kind not in there or not dataset.identical(there[kind])
+        }
+        ranges = changed_ranges(there[CUBE], merged[CUBE])
+        return Addition(base, changed, [f"{base.name}: {line}" for line in ranges], extends)
 
     def _outdated(self, head: Head) -> list[str]:
         """Return a line on results that are not of the scores of a head, if there are any."""

@@ -24,7 +24,7 @@ from scorecube.methods.compare.retrained import (
     sources_of,
     with_training_runs,
 )
-from scorecube.methods.compare.rows import Asked, Cell, Compared, Part, Row
+from scorecube.methods.compare.rows import Asked, Cell, CellScores, Compared, Row
 from scorecube.statistics.grid import least_difference
 from scorecube.statistics.intervals import (
     Sample,
@@ -161,10 +161,10 @@ def _check_systems(cubes: Mapping[str, xr.Dataset], asked: Asked) -> None:
 
 def _parts(
     name: str, cube: xr.Dataset, asked: Asked, missing: Missing, notes: list[str]
-) -> Iterator[tuple[Cell, Part | str]]:
+) -> Iterator[tuple[Cell, CellScores | str]]:
     """Yield the scores by each metric and gain setting, or why there are none."""
     for metric in labels_of(cube, names.METRIC):
-        of_gains: list[Part | str]
+        of_gains: list[CellScores | str]
         chosen = cube.sel(metric=[metric])
         try:
             table = make_table(chosen, runs=asked.systems, missing=missing, on_grid=False)
@@ -185,7 +185,7 @@ def _parts(
             yield (metric, gain), part
 
 
-def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> Part | str:
+def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> CellScores | str:
     """Return the differences of two systems of a table in a cell, or the scores of one."""
     if len(table.sizes) < 2:
         return f"a single {table.nouns.topic} has no limits"
@@ -202,7 +202,9 @@ def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> Part | str
     better = ~equal & ((apart > 0) == bool(table.higher[cell]))
     counts = int(better.sum()), int(equal.sum()), int((~equal & ~better).sum())
     (sample,) = table.samples(scores)
-    return Part(sample, ends, least, bool(table.binary[cell]), bool(table.higher[cell]), counts)
+    return CellScores(
+        sample, ends, least, bool(table.binary[cell]), bool(table.higher[cell]), counts
+    )
 
 
 def _differences(
@@ -238,12 +240,12 @@ def _notes_of_tiny(name: str, metric: str, table: ScoreTable, asked: Asked) -> l
     return []
 
 
-def _row(parts: Mapping[str, Part | str], bound: float | None, nouns: names.Nouns) -> Row:
+def _row(parts: Mapping[str, CellScores | str], bound: float | None, nouns: names.Nouns) -> Row:
     """Return the difference in the mean over collections; unknown if any of them is.
 
     bound: What the mean of one system is compared with; None for differences of two.
     """
-    known = [part for part in parts.values() if isinstance(part, Part)]
+    known = [part for part in parts.values() if isinstance(part, CellScores)]
     if len(known) < len(parts):
         lacking = [name for name, part in parts.items() if isinstance(part, str)]
         one = next(part for part in parts.values() if isinstance(part, str))
@@ -275,7 +277,7 @@ def _row(parts: Mapping[str, Part | str], bound: float | None, nouns: names.Noun
 
 
 def _numbers_of_pair(
-    parts: Sequence[Part], samples: Sequence[Sample], sources: Sequence[Source]
+    parts: Sequence[CellScores], samples: Sequence[Sample], sources: Sequence[Source]
 ) -> dict[str, Any]:
     """Return the numbers of a difference of two systems."""
     width = parts[0].width
@@ -295,7 +297,7 @@ def _numbers_of_pair(
 
 
 def _numbers(
-    parts: Sequence[Part], samples: Sequence[Sample], bound: float, sources: Sequence[Source]
+    parts: Sequence[CellScores], samples: Sequence[Sample], bound: float, sources: Sequence[Source]
 ) -> dict[str, Any]:
     """Return the numbers of the difference of a mean from a number."""
     ends = parts[0].ends

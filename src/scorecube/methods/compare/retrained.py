@@ -16,7 +16,7 @@ from scorecube.analyses.preparation import limits_over
 from scorecube.analyses.repetitions import Repetitions, repetitions_of
 from scorecube.analyses.table import ScoreTable
 from scorecube.errors import BadPlan, option
-from scorecube.methods.compare.rows import Asked, Part, TrainingRuns
+from scorecube.methods.compare.rows import Asked, CellScores, TrainingRuns
 from scorecube.statistics.intervals import Source
 from scorecube.statistics.variance import components
 
@@ -35,7 +35,7 @@ def check_training_runs(cubes: Mapping[str, xr.Dataset], asked: Asked) -> None:
     raise BadPlan(text, option="retrained")
 
 
-def with_training_runs(part: Part, repetitions: Repetitions, cell: int) -> Part:
+def with_training_runs(part: CellScores, repetitions: Repetitions, cell: int) -> CellScores:
     """Return the scores of a cell with the training runs of each system."""
     sides = []
     for system, labels in repetitions.by_system.items():
@@ -45,7 +45,7 @@ def with_training_runs(part: Part, repetitions: Repetitions, cell: int) -> Part:
     return part._replace(sides=tuple(sides))
 
 
-def sources_of(parts: Sequence[Part]) -> list[Source] | str:
+def sources_of(parts: Sequence[CellScores]) -> list[Source] | str:
     """Return what training runs add to the squared error of a mean over collections, of each side.
 
     The variance of the runs' means of that quantity, less what topics explain, over their number;

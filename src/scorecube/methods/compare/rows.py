@@ -68,7 +68,7 @@ class TrainingRuns(NamedTuple):
         return len(self.labels)
 
 
-class Part(NamedTuple):
+class CellScores(NamedTuple):
     """Scores of one collection by one metric and gain setting.
 
     sample: Differences of two systems, or scores of one.

@@ -118,29 +118,32 @@ class Swap(TwoSamples):
         # which has the same expectation.
         n_batches = BATCHES if whole else 1
         purpose = Purpose.SWAP_TOPICS
-        # Number of a sample, and the runs that are compared on it: all runs, or those of a pair.
-        sampled: list[Any] = [(0, slice(None))]
+        # Runs that are compared on the samples of a stream: all of them, or those of a pair.
+        runs_of_stream: list[Any] = [slice(None)]
         if self.share == "none" and whole:
             purpose = Purpose.SWAP_PAIRS
-            sampled = [*enumerate([x, y] for y in range(n_runs) for x in range(y))]
-        counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)
+            runs_of_stream = [[x, y] for y in range(n_runs) for x in range(y)]
+        counts = np.zeros((*shape, n_batches, CLASSES * n_bins + 1), np.int64)  # of `count_orders`
         filled = np.zeros((*shape, n_bins), np.int64)
         largest = np.zeros(shape, np.int64)
         distinct = np.zeros((*shape[1:], 3), np.int64)
-        for place, size, trials, draw in self.draws(table, purpose, start, stop):
+        for drawn in self.draws(table, purpose, start, stop):
+            place = drawn.place
+            size = drawn.size
             widths = bin_widths(table, self.summary) * size / table.grid_units
-            counted = np.zeros((shape[0], len(trials), counts.shape[-1]), np.int32)
-            for pair, runs in sampled:
-                samples = draw(pair)
+            counted = np.zeros((shape[0], len(drawn.trials), counts.shape[-1]), np.int32)
+            for stream, runs in enumerate(runs_of_stream):
+                samples = drawn.counts(stream)
                 distinct[place] += overlap(samples)
                 for cell, width in enumerate(widths):
                     sums = self.sums(table, cell, samples, size, runs)  # M(x, Q) |Q| of Figure 1
                     count_orders(sums, width, float(size), counted[cell])
                     largest[cell, *place] = max(largest[cell, *place], int(sums.max()))
-            for batch in range(n_batches):
-                of_batch = counted[:, (batch - trials.start) % n_batches :: n_batches]
-                counts[:, *place, batch] += of_batch.sum(axis=1)
-            filled[:, *place] += (count_and_swaps(counted, False)[0] > 0).sum(axis=1)
+            for batch in range(n_batches):  # trial t belongs to batch t % n_batches
+                first_trial = (batch - drawn.trials.start) % n_batches
+                counts[:, *place, batch] += counted[:, first_trial::n_batches].sum(axis=1)
+            compared, _ = count_and_swaps(counted, two_ties_are_swaps=False)
+            filled[:, *place] += (compared > 0).sum(axis=1)
         return {
             "counts": Sum(counts),
             "filled": Sum(filled),
@@ -186,7 +189,8 @@ class Swap(TwoSamples):
     def sample_values(self, table: ScoreTable, totals: Totals) -> dict[str, Any]:
         """Return the largest mean of a sample, and mean numbers of topics in samples."""
         n_pairs = math.comb(len(table.runs), 2) if self.share == "none" else 1
-        low, unit = np.array([(grid.low, grid.unit) for grid in table.grids]).T[..., None, None]
+        low = np.array([grid.low for grid in table.grids])[:, np.newaxis, np.newaxis]
+        unit = np.array([grid.unit for grid in table.grids])[:, np.newaxis, np.newaxis]
         first, second, both = np.moveaxis(totals["distinct"], -1, 0)
         return {
             "max_performance": low + totals["largest"] / np.array(self.n_drawn(table)) * unit,

@@ -210,7 +210,7 @@ def test_battles_of_files_are_stored_analysed_and_shown(scorecube: Cli, tmp_path
         for one, other in zip(matches_of(cube), matches_of(cube_of(battles)), strict=True):
             np.testing.assert_array_equal(one, other)
     imported = scorecube("import", study, tmp_path / "arena.jsonl", "--name", "arena").succeeded()
-    assert re.findall(r"(\d+) battles on (\d+)", imported.stderr)[0] == ["300", "40"]
+    assert re.findall(r"(\d+) battles on (\d+)", imported.stderr) == [("300", "40")]
     shown = scorecube("battles", study, "--scale", "elo").succeeded().stdout
     assert "leads with" in shown
     scorecube("report", study, "--out", page).succeeded()

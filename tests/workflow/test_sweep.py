@@ -221,7 +221,7 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) 
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
     refused = scorecube("sweep", sweep)
     assert refused.status == 1
-    assert "--replace" in refused.stderr
+    assert "replace" in refused.stderr
     scorecube("sweep", sweep, "--replace").succeeded()
     cube = sc.open_study(tmp_path / "study.zarr")["c00"].cube
     assert float(file.read_text()[-7:-1]) in cube.score.sel(topic="23").values

@@ -81,8 +81,10 @@ def run_analysis(
         return
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
-        where = (values[key] for key in ("cluster", "scheduler", "workers"))
-        executor = stack.enter_context(open_executor(*where)) if pending else None
+        executor = None
+        if pending:
+            where = {key: values[key] for key in ("cluster", "scheduler", "workers")}
+            executor = stack.enter_context(open_executor(**where))
         for task in tasks:
             name = subject(task)
             if task in pending and executor is not None:

@@ -20,6 +20,7 @@ from scorecube.cli.options import (
     Text,
     argument,
     flag,
+    keyword,
     with_options,
     with_parameters,
     with_preset,
@@ -62,18 +63,18 @@ def calculation_command(name: str) -> Callable[..., None]:
     examples = (example.replace("STUDY", "study") for example in kind.examples)
     lines = (f"Example: scorecube {name} {example}" for example in examples)
     command.__doc__ = "\n\n".join([described, *lines])
-    study: tuple[Any, Any] = (StudyPath, inspect.Parameter.empty)
+    study = keyword("study", StudyPath)
     if kind.instead:
         help_text = f"Study whose scores it takes; or {default_flag(kind.instead)}."
-        study = (Annotated[Text, argument("STUDY", help_text)], None)
-    behind: dict[str, tuple[Any, Any]] = {"form": (Form, "text")}
+        study = keyword("study", Annotated[Text, argument("STUDY", help_text)], None)
+    behind = [keyword("form", Form, "text")]
     if kind.view is not None and kind.view.figure is not None:
-        behind["out"] = (Out, None)
+        behind.append(keyword("out", Out, None))
     if kind.presets:
-        behind["preset"] = (As, None)
-    of_study = with_parameters(command, command, {"study": study})
+        behind.append(keyword("preset", As, None))
+    of_study = with_parameters(command, command, study)
     complete = with_options(options | shared)(of_study)
-    return with_parameters(complete, complete, behind)
+    return with_parameters(complete, complete, *behind)
 
 
 def run_calculation(

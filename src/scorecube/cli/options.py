@@ -35,17 +35,22 @@ def argument(name: str, text: str, **settings: Any) -> Any:
     return typer.Argument(metavar=name, help=text, **settings)
 
 
-def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
-    """Return the annotated type and the default of a declared option, for typer.
+def keyword(
+    name: str, hint: object, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
+    """Return a parameter of a command: its type with what typer needs, and its default."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=hint, default=default)
+
+
+def parameter(option: Option) -> inspect.Parameter:
+    """Return the parameter of a declared option.
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
-
-    option: Declaration.
-    panel: Title of its part of the help; None for the first.
     """
     if option.argument:
-        return Annotated[str, argument(option.argument, option.help)], inspect.Parameter.empty
-    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel}
+        return keyword(option.name, Annotated[str, argument(option.argument, option.help)])
+    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": PANELS.get(option.name)}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
     kind = option.scalar or str
@@ -62,8 +67,9 @@ def parameter(option: Option, panel: str | None = None) -> tuple[Any, Any]:
         settings |= {"min": option.minimum, "metavar": "N"}
     declared = typer.Option(*option.flags, **settings)
     if option.is_required:
-        return Annotated[kind, declared], inspect.Parameter.empty
-    return Annotated[kind if default is not None else Optional[kind], declared], default
+        return keyword(option.name, Annotated[kind, declared])
+    hint: Any = Annotated[kind if default is not None else Optional[kind], declared]
+    return keyword(option.name, hint, default)
 
 
 def value_of(option: Option, parsed: Any) -> Any:
@@ -96,26 +102,23 @@ def with_options(
             read = {key: value_of(option, values[key]) for key, option in declared.items()}
             command(**(values | read))
 
-        added = {name: parameter(option, PANELS.get(name)) for name, option in declared.items()}
-        return with_parameters(parsed, command, added)
+        return with_parameters(parsed, command, *map(parameter, declared.values()))
 
     return decorate
 
 
 def with_parameters(
-    wrapper: Callable[..., None], command: Callable[..., None], added: Mapping[str, tuple[Any, Any]]
+    wrapper: Callable[..., None], command: Callable[..., None], *added: inspect.Parameter
 ) -> Callable[..., None]:
-    """Give a wrapper the signature of its command, and further types and defaults by name."""
-    parameters = [
-        parameter.replace(kind=parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in added
+    """Give a wrapper the signature of its command, and further parameters."""
+    names = [one.name for one in added]
+    known = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in inspect.signature(command, eval_str=True).parameters.values()
+        if one.kind is not inspect.Parameter.VAR_KEYWORD and one.name not in names
     ]
-    for name, (hint, default) in added.items():
-        parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
-        parameters.append(parameter.replace(default=default))
-    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    wrapper.__signature__ = inspect.Signature([*known, *added])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {one.name: one.annotation for one in (*known, *added)}
     return wrapper
 
 
@@ -143,7 +146,7 @@ def with_preset(
 
 
 def _shared(option: Option) -> Any:
-    return parameter(option, PANELS.get(option.name))[0].__metadata__[0]
+    return parameter(option).annotation.__metadata__[0]
 
 
 StudyPath = Annotated[str, argument("STUDY", "Study: a directory, or s3://bucket/prefix.")]

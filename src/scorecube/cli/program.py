@@ -27,7 +27,7 @@ from scorecube.cli.calculation_commands import calculation_command
 from scorecube.cli.collection_commands import evaluate, fetch, import_, preferences, standardise
 from scorecube.cli.demo import demo
 from scorecube.cli.help import help_text
-from scorecube.cli.options import ADVANCED, flag, with_parameters
+from scorecube.cli.options import ADVANCED, flag, keyword, with_parameters
 from scorecube.cli.study_commands import (
     figure,
     forget,
@@ -115,7 +115,7 @@ def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     hint = Annotated[bool, flag("--quiet", "Print errors only.", rich_help_panel=ADVANCED)]
-    return with_parameters(chosen, command, {"quiet": (hint, False)})
+    return with_parameters(chosen, command, keyword("quiet", hint, False))
 
 
 def panels_of_commands() -> dict[str, str]:
@@ -232,9 +232,6 @@ def fail(message: str, status: int = 1) -> NoReturn:
     sys.exit(status)
 
 
-REFUSED = "the machine refused to give more; select fewer runs or metrics"
-
-
 def text_of_failure(error: OSError | MemoryError) -> str:
     """Return one line on an error that no command expects: the file, the error, and what to do.
 
@@ -245,10 +242,8 @@ def text_of_failure(error: OSError | MemoryError) -> str:
     'out.html: No space left on device; mend this and run the same command again'
     """
     if isinstance(error, MemoryError):
-        return (
-            f"out of memory: {str(error) or REFUSED}, and run the same command again: stored work "
-            "is kept"
-        )
+        why = str(error) or "the machine refused to give more; select fewer runs or metrics"
+        return f"out of memory: {why}, and run the same command again: stored work is kept"
     if error.errno is None:
         return " ".join(str(error).split()) or type(error).__name__
     place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "

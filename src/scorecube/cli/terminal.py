@@ -5,11 +5,6 @@ Messages and progress go to stderr: as bars on a terminal, as plain lines in a f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 import math
 import os
 import shlex
@@ -20,12 +15,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from scorecube.declare.options import split_list
 from scorecube.errors import BadOutput, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 class Unit(NamedTuple):

@@ -8,17 +8,21 @@ import inspect
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
 from reprlib import repr as shown
+from textwrap import wrap
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
+from scorecube.declare.variables import Variable
 from scorecube.errors import BadArgument, BadPlan, default_flag, nearest, option
 
+WIDTH = 96
+"""Columns of docstrings."""
 KINDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 LIMITS = {
     "minimum": ("of at least", operator.ge),
@@ -201,16 +205,29 @@ def options_of(kind: type) -> Mapping[str, Option]:
     return options
 
 
-def document(kind: type) -> None:
-    """Add a section Parameters to the docstring of a record without one, from its fields."""
+def document(kind: type, variables: Iterable[Variable] = ()) -> None:
+    """Add its fields, and the variables of its results, to the docstring of a record without them.
+
+    They are sections Parameters, and Notes before the examples.
+    """
     text = inspect.cleandoc(kind.__doc__ or "")
     lines = ["Parameters", "-" * 10]
     if "\n".join(lines) in text:
         return
     for name, item in options_of(kind).items():
         default = "" if item.is_required else f", default {item.default!r}"
-        lines += [f"{name} : {item.expected}{default}", f"    {item.help}"]
-    summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text, maxsplit=1)
+        lines.append(f"{name} : {item.expected}{default}")
+        lines += wrap(item.help, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text)
+    listed = ["Notes", "-----", "Variables of a result:", ""]
+    for of in variables:
+        units = "" if of.units == "1" else f", {of.units}"
+        line = f"- `{of.name}` ({', '.join(of.dims)}){units}: {of.long_name}"
+        listed += wrap(line, WIDTH, subsequent_indent="  ")
+    titles = [section.partition("\n")[0] for section in sections]
+    if variables and "Notes" not in titles:
+        place = titles.index("Examples") if "Examples" in titles else len(titles)
+        sections.insert(place, "\n".join(listed))
     kind.__doc__ = "\n\n".join([summary, "\n".join(lines), *sections]) + "\n"
 
 

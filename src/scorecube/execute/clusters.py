@@ -126,15 +126,10 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
         kind = import_term(path)
         is_queue = hasattr(kind, "job_cls")
         if is_queue:
-            pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
-            of_scheduler = PAGES | options.get("scheduler_options", {})
-            extra = [*pages, *options.get("worker_extra_args", ())]
-            options = {**options, "worker_extra_args": extra, "scheduler_options": of_scheduler}
+            options = _options_of_queue(options)
             scale = scale or {"n": 1}
         elif is_local:
-            shut = {} if "dashboard_address" in options else {"scheduler_kwargs": PAGES}
-            number = {"n_workers": workers} if workers else {}
-            options = {"dashboard_address": PAGES["dashboard_address"], **shut, **options, **number}
+            options = _options_of_local(options, workers)
         with _interrupts_blocked():
             cluster = stack.enter_context(kind(**options))
         if scale:
@@ -144,12 +139,33 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
         if adapt:
             cluster.adapt(**adapt)
     except (ImportError, AttributeError, TypeError, ValueError, OSError, RuntimeError) as error:
-        while error.__cause__ is not None:
-            error = error.__cause__  # type: ignore[assignment]
-        raise BadPlan(f"{path} does not start: {' '.join(str(error).split())}") from None
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        raise BadPlan(f"{path} does not start: {' '.join(str(cause).split())}") from None
     if "dashboard_address" in settings.get("options", {}):
         LOGGER.warning("dashboard: %s", cluster.dashboard_link)
     return stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-any-return]
+
+
+def _options_of_queue(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a cluster of a batch system; dask's pages are on loopback."""
+    pages = ["--no-dashboard", "--dashboard-address", PAGES["dashboard_address"]]
+    return {
+        **options,
+        "worker_extra_args": [*pages, *options.get("worker_extra_args", ())],
+        "scheduler_options": PAGES | options.get("scheduler_options", {}),
+    }
+
+
+def _options_of_local(options: Mapping[str, Any], workers: int | None) -> dict[str, Any]:
+    """Return the options of a cluster of this machine, without pages unless they are asked for."""
+    chosen = {"dashboard_address": PAGES["dashboard_address"], **options}
+    if "dashboard_address" not in options:
+        chosen.setdefault("scheduler_kwargs", PAGES)
+    if workers:
+        chosen["n_workers"] = workers
+    return chosen
 
 
 async def _scaled(cluster: Any, scale: Mapping[str, Any]) -> None:

@@ -168,6 +168,27 @@ def run_items(
         _on_threads(function, listed, on_result, workers)
 
 
+def map_items(
+    executor: Executor,
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    *,
+    progress: Progress | None = None,
+    name: str = "item",
+) -> list[Any]:
+    """Return the results of a function for all items, in their order; see `run_items`."""
+    results: list[Any] = [None] * len(items)
+    done = count(1)
+
+    def take(position: int, result: object) -> None:
+        results[position] = result
+        if progress is not None:
+            progress(next(done), len(items))
+
+    run_items(executor.client, function, items, take, workers=executor.workers, name=name)
+    return results
+
+
 def _on_client(
     client: Client,
     submit: Callable[[Sequence[Any]], dict[Any, Future[Any]]],

@@ -290,7 +290,7 @@ def find(name: str) -> type[Method] | None:
         method = getattr(module, entry.class_name)
     from scorecube.declare.options import document
 
-    document(method)
+    document(method, method.variables)
     return method
 
 

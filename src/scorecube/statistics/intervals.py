@@ -208,7 +208,7 @@ def mean_limits(
     few = few | (found.mean <= ends[0]) | (found.mean >= ends[1])
     number = (of_units.t(confidence) / of_units.t(0.95)) ** 2
     padded = with_sources(estimate(samples, ends, number), sources)
-    of_few = _clipped(padded, ends, confidence)
+    of_few = _clipped(padded, *ends, confidence)
     of_many = _logit_limits(found, ends, found.t(confidence) if critical is None else critical)
     least, most = (np.where(few, *limits)[()] for limits in zip(of_few, of_many, strict=True))
     return least, most
@@ -245,10 +245,10 @@ def _least_of(samples: Sequence[Sample]) -> float:
     return EQUAL_SIZE * max(float(np.abs(of.sums / of.sizes).max(initial=0.0)) for of in samples)
 
 
-def _clipped(found: Estimate, ends: Range, confidence: float) -> tuple[Any, Any]:
+def _clipped(found: Estimate, least: Any, most: Any, confidence: float) -> tuple[Any, Any]:
     """Return the limits of t within a range."""
     margin = found.t(confidence) * found.error
-    return np.maximum(found.mean - margin, ends[0]), np.minimum(found.mean + margin, ends[1])
+    return np.maximum(found.mean - margin, least), np.minimum(found.mean + margin, most)
 
 
 def _logit_limits(found: Estimate, ends: Range, critical: NDArray[Any] | float) -> tuple[Any, Any]:
@@ -301,9 +301,8 @@ def difference_limits(
     found: Estimate, width: float | FloatArray | None, confidence: float
 ) -> tuple[Any, Any]:
     """Return limits of differences of means: t, clipped to the width of the range, if known."""
-    margin = found.t(confidence) * found.error
     most = np.inf if width is None else width
-    return np.maximum(found.mean - margin, -most), np.minimum(found.mean + margin, most)
+    return _clipped(found, -most, most, confidence)
 
 
 def two_sided_p(found: Estimate) -> Any:

@@ -210,13 +210,28 @@ class Study:
         gain settings that are there, and results of before are outdated. Cells that are given may
         be replaced, or all where topics or judgements differ.
 
-        cube: Scores; large ones that are made on use are made and written part by part.
-        rankings: Levels in rank order of its runs, if known.
-        replace: True for all that is stored under the name, ``"cells"`` for what is given.
-        grow: Whether runs may be added.
-        facts: JSON values to note.
-        notify: Called with lines on what is outdated or replaced as a whole; logged by default.
-        Raises BadStudy: The collection exists with other topics or scores, or would have gaps.
+        Parameters
+        ----------
+        name
+            Of the collection.
+        cube
+            Scores, as of `evaluate`; large ones that are made on use are written part by part.
+        rankings
+            Levels in rank order of its runs, as of `read_rankings`, if known.
+        replace
+            True for all that is stored under the name, ``"cells"`` for what is given.
+        grow
+            Whether runs may be added.
+        facts
+            JSON values to note.
+        notify
+            Called with lines on what is outdated or replaced as a whole; logged by default.
+
+        Raises
+        ------
+        BadStudy
+            The collection exists with other topics or scores, or would have gaps; or the study was
+            opened for reading.
         """
         from scorecube.collection import schema
         from scorecube.collection.arguments import as_cube

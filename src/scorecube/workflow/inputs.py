@@ -17,12 +17,12 @@ from scorecube.collection.growth import OtherCollection, merge_rankings
 from scorecube.collection.metrics_of_tools import read_metric
 from scorecube.collection.plausibility import doubts_of
 from scorecube.collection.ranges import directed, read_ranges
-from scorecube.collection.rankings import JudgedRun, Order, build_rankings
+from scorecube.collection.rankings import Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
 from scorecube.errors import BadPlan, Note, marked, option
-from scorecube.execute.executor import Progress, default_workers, run_items
+from scorecube.execute.executor import Executor, Progress, default_workers, map_items
 from scorecube.ingest.battles import cube_of_parts, is_of_battles
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.data_frames import read_run_labels, read_topic_groups
@@ -130,18 +130,11 @@ def read_rankings(
         ignore_identical=ignore_identical,
     )
     sources = run_sources(runs, judged.topics, with_ranks=order == Order.RANK)
-    judged_runs: dict[int, JudgedRun] = {}
-
-    def keep(position: int, run: JudgedRun) -> None:
-        judged_runs[position] = run
-        if progress is not None:
-            progress(len(judged_runs), len(sources))
-
-    run_items(None, judge_run, sources, keep, workers=workers or default_workers())
+    threads = Executor(workers=workers or default_workers())
+    kept = map_items(threads, judge_run, sources, progress=progress)
     attrs = {"order": order, "depth": depth or 0, "qrels_format": qrels_format}
     if ignore_identical:
         attrs["ignore_identical"] = 1
-    kept = [run for _, run in sorted(judged_runs.items())]
     rankings = build_rankings(kept, judged, team_of, attrs=attrs, teams_path=path, notify=say)
     rankings = with_systems(rankings, systems, path=path, notify=say)
     return _grouped(rankings, topic_groups, say)

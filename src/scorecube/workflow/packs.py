@@ -10,15 +10,15 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import xarray as xr
 
 from scorecube.analyses.joined import BY_COLLECTION, is_of_several, join, template_of
 from scorecube.collection.schema import MAX_LOADED_BYTES
 from scorecube.errors import BadStudy, StoreFailed, counted
-from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, executor_for, run_items
+from scorecube.execute.executor import CALLING_THREAD, Executor, Progress, executor_for, map_items
 from scorecube.storage import Study, open_study
 from scorecube.storage.pack import SCORES, Wanted, find, open_group, wanted_of
 from scorecube.storage.pack_writer import Each, write_pack
@@ -44,21 +44,7 @@ class Folder:
 
 def on_executor(executor: Executor, progress: Progress | None = None) -> Each:
     """Return what calls a function with many items on threads or workers."""
-
-    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        found: list[Any] = [None] * len(items)
-        done = count(1)
-
-        def take(position: int, value: object) -> None:
-            found[position] = value
-            if progress is not None:
-                progress(next(done), len(items))
-
-        many = executor.workers
-        run_items(executor.client, function, items, take, workers=many, name="pack")
-        return found
-
-    return each
+    return partial(map_items, executor, progress=progress, name="pack")
 
 
 def results(

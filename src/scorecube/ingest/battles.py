@@ -33,9 +33,20 @@ class Battle(NamedTuple):
     wins: float
 
 
-def frame_of_battles(battles: Iterable[Battle]) -> pd.DataFrame:
-    """Return battles as a frame, whose index is the line."""
-    return pd.DataFrame(list(battles), columns=pd.Index(Battle._fields)).set_index("line")
+def frame_of_battles(battles: Iterable[Battle], path: PathLike) -> pd.DataFrame:
+    """Return battles as a frame, whose index is the line.
+
+    Raises BadInput: A system without a name, or against itself.
+    """
+    rows = list(battles)
+    for battle in rows:
+        for run in (battle.run_a, battle.run_b):
+            if not run:
+                raise BadInput("a system of the battle is missing", path, battle.line)
+            refuse_unprintable(run, "system")
+        if battle.run_a == battle.run_b:
+            raise BadInput(f"a battle of {battle.run_a!r} with itself", path, battle.line)
+    return pd.DataFrame(rows, columns=pd.Index(Battle._fields)).set_index("line")
 
 
 def is_of_battles(frame: pd.DataFrame) -> bool:
@@ -58,17 +69,6 @@ def wins_of(winner: object, run_a: str, run_b: str) -> float | None:
     if word in FIRST or word in SECOND:
         return float(word in FIRST)
     return 0.5 if word.replace("_", " ") in TIED else None
-
-
-def checked(battle: Battle, path: PathLike) -> Battle:
-    """Return a battle; BadInput for a system without a name, or against itself."""
-    for run in (battle.run_a, battle.run_b):
-        if not run:
-            raise BadInput("a system of the battle is missing", path, battle.line)
-        refuse_unprintable(run, "system")
-    if battle.run_a == battle.run_b:
-        raise BadInput(f"a battle of {battle.run_a!r} with itself", path, battle.line)
-    return battle
 
 
 def cube_of_parts(parts: Sequence[ScorePart], notify: Callable[[str], None]) -> xr.Dataset:

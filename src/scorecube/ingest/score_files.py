@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from scorecube.collection.teams import listed
 from scorecube.errors import BadInput, option
-from scorecube.ingest.battles import is_of_battles
+from scorecube.ingest.battles import Battle, frame_of_battles, is_of_battles
 from scorecube.ingest.columns import no_table
 from scorecube.ingest.delimited import LINE, ROW, CellTable
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
@@ -88,7 +88,7 @@ def _part_of(found: Format, file: File, read: Any) -> ScorePart | None:
     """Return what a reader returned as scores; None for none, where its notes say why."""
     if isinstance(read, ScorePart):
         return read._replace(notes=[*read.notes, *file.notes])
-    frame = read if isinstance(read, pd.DataFrame) else frame_of_rows(read)
+    frame = read if isinstance(read, pd.DataFrame) else _frame_of([*read], file.path)
     if not len(frame):
         if file.notes:
             return None
@@ -115,8 +115,10 @@ def _without_facts(frame: pd.DataFrame, file: File) -> pd.DataFrame:
     return frame[~frame["metric"].isin(unread)]
 
 
-def frame_of_rows(rows: Iterable[Row]) -> pd.DataFrame:
+def _frame_of(rows: Sequence[Row | Battle], path: PathLike) -> pd.DataFrame:
     """Return rows as a frame, whose index is the line; columns without a label are left out."""
-    frame = pd.DataFrame(list(rows), columns=pd.Index(Row._fields), dtype=object)
+    if battles := [row for row in rows if isinstance(row, Battle)]:
+        return frame_of_battles(battles, path)
+    frame = pd.DataFrame(rows, columns=pd.Index(Row._fields), dtype=object)
     empty = [name for name in ("collection", "seed") if (frame[name] == "").all()]
     return frame.drop(columns=empty).set_index("line")

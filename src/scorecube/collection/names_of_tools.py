@@ -275,7 +275,7 @@ def is_measure(name: str) -> bool:
 def metric_of_file(path: object) -> str:
     """Return the metric that a file name stands for, or the name without extensions."""
     bare = re.split(r"[/\\]", str(path))[-1].removesuffix(".gz")
-    stem = re.sub(r"\.(csv|tsv|tab|txt|jsonl|ndjson|parquet)$", "", bare)
+    stem = re.sub(r"\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet)$", "", bare)
     shape = re.fullmatch(r"([a-z_-]+?)[@_]?(\d*)", stem.lower())
     if not shape:
         return stem

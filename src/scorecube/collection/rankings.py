@@ -277,9 +277,11 @@ def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[s
     if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:
         nothing = "documents"
     if nothing:
+        is_shown = nothing == "topics" and bool(unjudged)
+        ids = f" (judged is {qrels.topics[0]!r}, ranked {min(unjudged)!r})" if is_shown else ""
         raise BadInput(
-            f"judges none of the {nothing} of the {counted(len(runs), 'run')}: they are of "
-            "different collections, or spell ids in different ways",
+            f"judges none of the {nothing} of the {counted(len(runs), 'run')}{ids}: they are of "
+            "different collections, spell ids in different ways, or have columns in another order",
             qrels.path,
         )
     for labels, text in (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scorecube.collection.schema import LARGEST_SCORE
 
-MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-"}
+MISSING = {"", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "-", "n.a.", "\u2013", "\u2014"}
 """Cells of missing scores, in lower case."""
 FLAGS = {"true": 1.0, "false": 0.0}
 """Cells of correct and wrong answers, in lower case."""
@@ -33,7 +33,9 @@ GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 """Thousands between commas."""
 COMMA = re.compile(r"[-+]?(\d*|[1-9]\d{0,2}(\.\d{3})+),\d+([eE][-+]?\d+)?")
 """A decimal comma, perhaps behind thousands between points."""
-WITH_DEVIATION = re.compile(r"[-+]?[\d.,]+\s*%?\s*(±|\+/-|\+-|\\pm|\()\s*[\d.,]+\s*%?\)?")
+WITH_DEVIATION = re.compile(
+    r"\$?[-+]?[\d.,]+\s*%?\s*(±|\+/-|\+-|\\pm|_?\{?\(?\\pm|\()\s*[\d.,]+\s*%?\)?\}?\$?"
+)
 """A mean with its deviation."""
 COMMAS, THOUSANDS, PERCENTS = "decimal commas", "thousands between commas", "per cent signs"
 MEANS = "means with deviations, which have no topics"
@@ -67,7 +69,7 @@ def number_of(cell: object) -> float:
     if text in MISSING:
         return math.nan
     try:
-        return float(text.replace("_", "x"))
+        return float(text.replace("_", "x").replace("\u2212", "-"))
     except ValueError:
         return math.inf
 

@@ -78,6 +78,8 @@ def decide(columns: Columns) -> Reading:
         ways = "; or ".join(f"{reading.why}: {_way(columns, reading, at)}" for reading in found)
         raise columns.refusal(f"the table can be read in {len(found)} ways: {ways}")
     (reading,) = found
+    if reading.form == MATRIX and not reading.values:
+        raise columns.refusal("a matrix without a column of scores")
     if reading.across == "run" and "topic" in reading.at:  # numbers before topics may be no runs
         headers = [column.name for column in columns.all]
         before = headers[: headers.index(reading.at["topic"][0])]
@@ -164,6 +166,12 @@ def _refuse_cells(columns: Columns) -> None:
 def _of_both(columns: Columns, at: Roles) -> list[Reading]:
     """Return the readings of a table with columns of runs and topics."""
     run = at["run"]
+    pair = [columns.named[name] for name in names_in(at, "run", "topic") if name in columns.named]
+    is_told = "topic" in columns.chosen or len(pair) != 2 or len(pair[0].values) < 2
+    if not is_told and all(one.values.is_unique for one in pair):
+        return [
+            Reading(MEANS, f"a row for each {run[0]}, each with a {pair[1].name} of its own", at)
+        ]
     readings = [Reading(LONG, f"runs in column {run[0]}", at)]
     values = tuple(one.name for one in columns.free(at) if one.word == "value")
     is_told = not values or "run" in columns.chosen or "metric" in at
@@ -226,7 +234,7 @@ def _boards(columns: Columns, matrix: Reading, at: Roles) -> list[Reading]:
     scores have few values.
     """
     is_named = "metric" in matrix.at or columns.metric is not None
-    if is_named or are_ids(matrix.values) or _are_named_by_measures(columns):
+    if is_named or not matrix.values or are_ids(matrix.values) or _are_named_by_measures(columns):
         return []
     cells = np.concatenate([columns.named[name].numbers.values for name in matrix.values])
     different = np.unique(cells[np.isfinite(cells)])
@@ -334,7 +342,7 @@ def _of_labels(columns: Columns, at: Roles) -> list[Reading]:
 def _nothing(columns: Columns, at: Roles) -> BadInput:
     """Return the error about a table without a reading: what it needs, and the nearest option."""
     lacking = "topic" if at.get("run") else "run"
-    labels = columns.labels(at)
+    labels = columns.labels(at) or [one for one in columns.free(at) if one.may_tell]
     keys = [name for name in names_in(at, "run", "topic", *KEYS) if name != FILE]
     telling = [column for column in labels if columns.is_unique([*keys, column.name])]
     ways = [choice(lacking, column.name) for column in (telling or labels)[:1]]

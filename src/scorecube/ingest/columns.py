@@ -80,7 +80,8 @@ class Column:
     @cached_property
     def labels(self) -> list[str]:
         """Its different cells as text."""
-        return [str(cell).strip() for cell in pd.unique(self.values) if cell == cell]
+        texts = (str(cell).strip() for cell in pd.unique(self.values) if cell == cell)
+        return [*dict.fromkeys(texts)]
 
     @cached_property
     def is_whole(self) -> bool:

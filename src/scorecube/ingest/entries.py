@@ -142,8 +142,9 @@ def read_columns(
     rows = list(field_lines(content))
     for number, fields in rows:
         if len(fields) != width:
-            found = counted(len(fields), "column")
-            raise BadInput(f"{found}; a line of a {what} file has {width}: {line}", path, number)
+            found = f"{counted(len(fields), 'column')} in {label_of(b' '.join(fields))[:40]!r}"
+            expected = f"a line of a {what} file has {width}, between blanks: {line}"
+            raise BadInput(f"{found}; {expected}", path, number)
     if not rows:
         raise BadInput(f"no line of a {what} file; expected {line}", path)
     columns = list(map(label_array, zip(*(fields for _, fields in rows), strict=True)))

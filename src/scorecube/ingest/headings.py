@@ -50,10 +50,10 @@ LATER: dict[str, tuple[frozenset[str], ...]] = {
     "topic": (
         _words("taskid problem problemid"),
         _called(
-            "user subject subj participant test case prompt utterance sentence segment image "
+            "user subject subj participant test case prompt utterance sentence segment image input "
             "session"
         )
-        | _words("testcase segid requestid uid uuid"),
+        | _words("testcase segid requestid uid uuid userinput"),
         _words("id key"),
     ),
 }
@@ -116,9 +116,10 @@ MEANS = (
     r"((macro|micro|weighted)[-_. ]?)?(avg\.?|average|a?mean)|std|std\.?[-_ ]?dev|stdev|median|"
     r"variance|\d+[-_. ]?(th )?(quantile|percentile)"
 )
+MEANS = rf"({MEANS})( (across|of|over) .+| ?\(.+\))?"
 AGGREGATES = {
     "topic": re.compile(rf"all|{MEANS}|gmean|overall|total|sum|sd"),
-    "run": re.compile(rf"({MEANS})( (across|of|over) .+)?"),
+    "run": re.compile(MEANS),
 }
 """Role -> labels of means and the like, in lower case; all or sum may be the names of systems."""
 BESIDE = re.compile(r"min(imum)?|max(imum)?|count|iqr|\d+(\.\d+)?%")
@@ -130,10 +131,10 @@ Parts = tuple[str, ...]
 
 @cache
 def header_word(cell: str) -> str:
-    """Return a heading without accents, blanks, hyphens, low lines, capitals, invisible letters."""
+    """Return a heading without accents, blanks, hyphens, low lines, dots, capitals, marks."""
     letters = unicodedata.normalize("NFKD", cell)
     kept = [letter for letter in letters if unicodedata.category(letter) not in ("Mn", "Cf")]
-    return re.sub(r"[\s_-]+", "", "".join(kept)).lower()
+    return re.sub(r"[\s_.-]+", "", "".join(kept)).lower()
 
 
 @cache

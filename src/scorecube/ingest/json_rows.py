@@ -16,6 +16,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadInput, kind_of, option
+from scorecube.names import SCORE
 
 if TYPE_CHECKING:
     from scorecube.files import PathLike
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 KEY = "key"
 """Column of the ids of objects that are rows by id."""
+IDS = "resolved"
+"""Field of a list of ids that is a whole file."""
 DEEPEST = 4
 """Levels of objects in which rows are looked for, and of names of columns."""
 Rows = list[dict[str, Any]]
@@ -93,6 +96,10 @@ def objects_of(text: str, path: PathLike | None) -> list[Record]:
     records = parse_json(text, path)
     if len(records) == 1 and (rows := _rows_of_pandas(records[0][1])):
         return list(enumerate(rows, 1))
+    if records and all(isinstance(one, str) for _, one in records):
+        return [(1, {IDS: [one for _, one in records]})]
+    if not any(row for _, row in records):
+        raise BadInput("no object with fields; rows are objects in a list, or in lines", path)
     for number, row in records:
         if not isinstance(row, dict):
             place = f"row {number}: " if text.lstrip()[0] == "[" else ""
@@ -174,8 +181,11 @@ def table_of_records(
     outside: dict[str, Any] = {}
     prefix = ""
     first = records[0][1]
-    places = {} if not is_whole or _has_all(first, wanted) else _places_of(first, wanted)
-    if places:
+    is_one_row = not is_whole or _has_all(first, wanted)
+    places = {} if is_one_row else _places_of(first, wanted)
+    if not is_one_row and (rows := _rows_of_columns(first) or _rows_of_ids(first, wanted, path)):
+        records = [*enumerate(rows, 1)]
+    elif places:
         place = _chosen_place(places, wanted, path)
         prefix = f"{place}." if place else ""
         outside = {
@@ -203,6 +213,56 @@ def table_of_records(
     notes = [f"not read: {listed(unread)}, outside of the rows"] if unread else []
     lines = [line for line, _ in records] if has_lines else []
     return CellTable(table_of_frame(frame, lines), tuple(notes), path)
+
+
+def _rows_of_columns(whole: Mapping[str, Any]) -> Rows:
+    """Return the rows of an object whose fields are columns: lists of one length; else none."""
+    columns = [one for one in whole.values() if isinstance(one, list)]
+    sizes = {len(one) for one in columns}
+    is_nested = any(isinstance(cell, dict | list) for one in columns for cell in one)
+    if is_nested or len(columns) < max(2, len(whole)) or len(sizes) > 1:
+        return []
+    return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _rows_of_ids(whole: Mapping[str, Any], wanted: Collection[str], path: PathLike | None) -> Rows:
+    """Return the rows of a file of numbers by topic, of a run that the file names; else none.
+
+    Raises BadInput: Names that are no ids, so that they may be systems with means.
+    """
+    from scorecube.ingest.formats import FILE
+    from scorecube.ingest.headings import fact, is_like_measure
+
+    rows = _rows_by_id(whole)
+    is_flat = len(whole) > 1 and all(isinstance(one, int | float) for one in whole.values())
+    are_named = any(_is_label(one, 0) or is_like_measure(one) or fact(one) for one in whole)
+    if rows or not is_flat or are_named:
+        return rows
+    if FILE not in wanted:
+        raise means_or_topics(whole, path)
+    return [{KEY: name, SCORE: value} for name, value in whole.items()]
+
+
+def _rows_by_id(value: object) -> Rows:
+    """Return the rows of an object of flags, or of numbers by id; else none."""
+    from scorecube.ingest.headings import are_ids
+
+    if not isinstance(value, dict) or len(value) < 2:
+        return []
+    is_flat = all(isinstance(one, int | float) for one in value.values())
+    are_flags = all(isinstance(one, bool) for one in value.values())
+    if not is_flat or not (are_flags or are_ids([*value])):
+        return []
+    return [{KEY: name, SCORE: score} for name, score in value.items()]
+
+
+def means_or_topics(labels: Iterable[str], path: PathLike | None) -> BadInput:
+    """Return the error about numbers by labels that may be systems, or topics of one run."""
+    from scorecube.ingest.formats import FILE
+
+    topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
+    text = f"{', '.join(labels)[:80]}: systems with means, which have no topics, or {topics}"
+    return BadInput(text, path, option="run_column")
 
 
 def _is_label(name: str, value: object) -> bool:
@@ -243,6 +303,9 @@ def _places_of(whole: Mapping[str, Any], wanted: Collection[str]) -> dict[str, R
         is_named = "" in level and any(_counts(inner, wanted).values())
         rows_of = {} if is_named else {name: _rows_in(value) for name, value in level.items()}
         places = {name: rows for name, rows in rows_of.items() if rows}
+        if not is_named and not places:
+            of_ids = {name: _rows_by_id(value) for name, value in level.items() if name}
+            places = {name: rows for name, rows in of_ids.items() if rows}
         if places:
             return places
         level = inner

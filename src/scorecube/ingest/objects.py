@@ -15,13 +15,14 @@ from scorecube.collection import names_of_tools as measures
 from scorecube.collection.arguments import CubeLike
 from scorecube.collection.ranges import ranges_of, read_ranges
 from scorecube.collection.teams import with_topic_groups
-from scorecube.errors import BadInput, kind_of, option
+from scorecube.errors import BadInput, kind_of
 from scorecube.ingest.columns import FILE, chosen_columns, no_table
 from scorecube.ingest.data_frames import table_of_frame
 from scorecube.ingest.delimited import KEYS, CellTable
 from scorecube.ingest.formats import File
 from scorecube.ingest.headings import ROLES, RUNS, are_ids, header_word
 from scorecube.ingest.input_files import PathLike, name_in
+from scorecube.ingest.json_rows import means_or_topics
 from scorecube.ingest.score_tables import read_tables
 from scorecube.ingest.scores import (
     DIMS,
@@ -189,10 +190,7 @@ def scores_of_file(file: File) -> ScorePart:
         raise BadInput(f"{text}; {way}", file.path)
     others = inner if by_metric[0] else list(file.nested)
     if not are_ids(others) and file.asked.chosen.get("run") != FILE:
-        shown = ", ".join(others)[:80]
-        topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
-        text = f"{shown}: systems with means, which have no topics, or {topics}"
-        raise BadInput(text, file.path, option="run_column")
+        raise means_or_topics(others, file.path)
     runs = {name_in(file.path, r"\.[^.]*$"): file.nested}
     return scores_of_nested(runs, file.asked.metric, file.path)
 

@@ -78,6 +78,10 @@ def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
         if len(first) == 3:
             line = NTCIR
     columns, numbers = read_columns(content, "qrels", line, path)
+    is_one = [len({*column.tolist()}) == 1 for column in columns]
+    if line == TREC and len(numbers) > 1 and is_one[2] and not is_one[1]:
+        found = f"the document is {label_of(columns[2][0])!r} in all lines"
+        raise BadInput(f"{found}: put columns in the order {TREC}", path, numbers[0])
     topics, documents, levels = (columns[k].tolist() for k in (0, *FIELDS[line]))
     entries = Entries(topics, documents, levels, (), numbers)
     qrels = _qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)

@@ -17,6 +17,7 @@ from scorecube.ingest.headings import (
     ROLES,
     header_word,
     is_aggregate,
+    is_plain,
 )
 from scorecube.names import USUAL_WORDS
 
@@ -71,7 +72,11 @@ def matrix_of(columns: Columns, at: Roles) -> Reading:
         and not (column.word in COUNTERS and column.is_whole)
     ]
     facts = (OF_SYSTEM, *PREDICTED)
-    kept = [name for name in values if columns.named[name].fact not in facts]
+    kept = [
+        name
+        for name in values
+        if (fact := columns.named[name].fact) not in facts and not (fact and is_plain(name))
+    ]
     numbered = f"in column {labels[0] or 'without a name'}" if labels else "by line"
     why = f"{down}s {numbered}, {across}s {listed(kept)}"
     metrics = [column for column in columns.all if column.word in ROLES["metric"]]

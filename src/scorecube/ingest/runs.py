@@ -24,6 +24,7 @@ from scorecube.ingest.entries import (
     label_text,
     numbered_topics,
     numbers_in,
+    places_of,
     read_columns,
 )
 from scorecube.ingest.formats import File
@@ -93,14 +94,15 @@ def runs_in_memory(
 
 
 def _runs_of_file(path: PathLike, judged: Collection[str], with_ranks: bool) -> list[RunLines]:
-    """Return the runs in JSON, ``{topic: {document: score}}`` or of MTEB, or in Parquet.
+    """Return the runs in JSON, ``{topic: {document: score}}`` or of MTEB, or in a table.
 
     Predictions are ``{subset: {split: {query: {document: score}}}}`` beside ``mteb_model_meta``,
     which names the model (``_save_task_predictions`` of mteb 2.26, read 2026-11-25); the judged
     topics tell the subset and split.
     """
-    name, file = re.sub(r"\.(json|parquet)$", "", bare_name(path)), File.read(path)
-    if not file.text:
+    name = re.sub(r"\.[a-z]+$", "", bare_name(path))
+    file = File.read(path)
+    if not file.nested:
         return runs_in_memory(file.table.frame, with_ranks=with_ranks, path=path, name=name)
     content: Any = file.nested
     if isinstance(meta := content.pop(MTEB_MODEL, None), dict):
@@ -162,11 +164,21 @@ def run_sources(
                 text = f"a second list of topic {topic} of run {run!r}; the first is {first}"
                 raise BadInput(text, file)
         for file in [] if lists and Path(path).is_dir() else files:
-            if bare_name(file).endswith((".json", ".parquet")):
+            if _is_table(file):
                 sources += _runs_of_file(file, judged, with_ranks)
             elif file not in lists:
                 sources.append(file)
     return sources + [_read_lists(run, part) for run, part in by_run.items()]
+
+
+def _is_table(path: Path) -> bool:
+    """Return whether a file is JSON, Parquet, or a table with headings."""
+    if bare_name(path).endswith((".json", ".jsonl", ".parquet")):
+        return True
+    if not bare_name(path).endswith((".csv", ".tsv")):
+        return False
+    first, _, _ = read_bytes(path, may_be_empty=True).partition(b"\n")
+    return all(places_of(re.split("[\t,;]", label_of(first)), RUN).values())
 
 
 def _is_list(path: Path) -> bool:

@@ -9,19 +9,15 @@ from typing import Any
 import pandas as pd
 
 from scorecube.collection.teams import listed
-from scorecube.errors import BadInput, option
+from scorecube.errors import BadInput
 from scorecube.ingest.battles import Battle, frame_of_battles, is_of_battles
 from scorecube.ingest.columns import no_table
 from scorecube.ingest.delimited import LINE, ROW, CellTable
 from scorecube.ingest.formats import AUTO, SUMMARIES, Asked, File, Format, Row, Summary
-from scorecube.ingest.headings import OF_SYSTEM, fact
 from scorecube.ingest.input_files import PathLike
 from scorecube.ingest.readers import detect, load_format
 from scorecube.ingest.score_tables import read_tables
 from scorecube.ingest.scores import SCORE, ScorePart, only_measures
-
-NO_METRICS = ("count", "time", "cost", "identifier", "deviation", OF_SYSTEM)
-"""Facts that tools write among their scores."""
 
 
 def read_collections(
@@ -98,21 +94,9 @@ def _part_of(found: Format, file: File, read: Any) -> ScorePart | None:
     if lacking := [role for role in ("run", "topic", SCORE) if role not in frame]:
         raise BadInput(f"the layout {found.name} returns no column {lacking[0]!r}", file.path)
     frame = frame.assign(metric=frame.get("metric", file.asked.metric or SCORE))
-    frame = _without_facts(frame, file).rename_axis(LINE if file.has_lines else ROW)
-    return only_measures(frame, file.asked.metric, str, file.path)._replace(notes=file.notes)
-
-
-def _without_facts(frame: pd.DataFrame, file: File) -> pd.DataFrame:
-    """Return scores without those of counts, times and costs, unless one is asked or all are so."""
-    if file.asked.metric is not None:
-        return frame
-    found = {str(name): fact(str(name)) for name in frame["metric"].unique()}
-    unread = [name for name in found if found[name] in NO_METRICS]
-    if not unread or len(unread) == len(found):
-        return frame
-    shown = listed([f"{name} ({found[name]})" for name in unread])
-    file.notes.append(f"not read: {shown}; {option('metric')} reads one")
-    return frame[~frame["metric"].isin(unread)]
+    frame = frame.rename_axis(LINE if file.has_lines else ROW)
+    part = only_measures(frame, file.asked.metric, str, file.path)
+    return part._replace(notes=[*part.notes, *file.notes])
 
 
 def _frame_of(rows: Sequence[Row | Battle], path: PathLike) -> pd.DataFrame:

@@ -71,6 +71,8 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[ScoreP
     unread = columns.free({**reading.at, SCORE: tuple(headed)})
     paths = [table.path for table in columns.tables]
     by_file = [SCORE if path is None else measures.metric_of_file(path) for path in paths]
+    if reading.across == "topic" and _are_of_runs(columns, reading, by_file):
+        by_file = [SCORE] * len(paths)
     said = _said(columns, reading, headed) or [*dict.fromkeys(by_file)]
     notes = [
         _line_of(columns, reading, said, unread),
@@ -97,6 +99,17 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[ScoreP
         of_runs = reading.at.get("run", ())
         parts.append(ScorePart(frame, table.path, said_of, reading.words, rest, percent, of_runs))
     return parts
+
+
+def _are_of_runs(columns: Columns, reading: Reading, names: Sequence[str]) -> bool:
+    """Return whether files of other runs each are called as no measure, and so name no metric."""
+    runs = [
+        labels_of(table.frame[name]).categories
+        for table in columns.tables
+        for name in reading.at.get("run", ())
+    ]
+    is_apart = sum(map(len, runs)) == len({*chain.from_iterable(runs)})
+    return len(runs) > 1 and is_apart and not any(map(measures.is_measure, names))
 
 
 def _headed(

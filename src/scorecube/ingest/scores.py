@@ -31,7 +31,7 @@ from scorecube.ingest.cells import numbers_of
 from scorecube.ingest.columns import FILE, Column, choice
 from scorecube.ingest.data_frames import in_one_line, labels_of, plain_cells, problem_at
 from scorecube.ingest.delimited import KEYS as OF_KEYS
-from scorecube.ingest.headings import IDENTIFIER, TAKEN, aggregates
+from scorecube.ingest.headings import IDENTIFIER, OF_SYSTEM, TAKEN, aggregates, fact
 from scorecube.ingest.input_files import PathLike, refuse_unprintable
 from scorecube.ingest.missing_codes import refuse_codes, without_codes
 
@@ -43,6 +43,8 @@ KEYS = (names.METRIC, names.RUN, names.TOPIC, names.GAIN, names.SYSTEM, "seed", 
 """Labels of which no two scores have the same."""
 LABELS = (*KEYS, names.TOPIC_GROUP)
 MAY_BE_EMPTY = ("gain", "seed", names.TOPIC_GROUP)
+NO_METRICS = ("count", "time", "cost", IDENTIFIER, "deviation", OF_SYSTEM)
+"""Facts that tools write among their scores."""
 
 
 class ScorePart(NamedTuple):
@@ -75,7 +77,7 @@ def only_measures(
     metric: The only one to read, by its name here or in the tool; None for all.
     label: Measure of the tool -> its name here, or the tool's own name where the names here mean
         something else.
-    counts: Measures that are read only on request.
+    counts: Measures that are read only on request, as times, costs and other facts are.
     """
     frame = plain_cells(frame)
     measures = labels_of(frame["metric"])
@@ -84,11 +86,17 @@ def only_measures(
     if not wanted:
         others = ", ".join(sorted({*name_of.values()}))
         raise BadInput(f"no score of {metric}; there are {others}", path)
+    notes: list[str] = []
     if metric is None and counts is not None:
         wanted = [name for name in wanted if not counts.fullmatch(name)] or wanted
-    kept = measures.isin(wanted)
-    notes = [why_kept(theirs, name_of[theirs]) for theirs in wanted]
-    return ScorePart(frame.assign(metric=measures.map(name_of))[kept], path, [*filter(None, notes)])
+    facts = [name for name in wanted if fact(name) in NO_METRICS]
+    if metric is None and 0 < len(facts) < len(wanted):
+        wanted = [name for name in wanted if name not in facts]
+        shown = listed([f"{name} ({fact(name)})" for name in facts])
+        notes.append(f"not read: {shown}; {option('metric')} reads one")
+    notes += [line for name in wanted if (line := why_kept(name, name_of[name]))]
+    kept = frame.assign(metric=measures.map(name_of))[measures.isin(wanted)]
+    return ScorePart(kept, path, notes)
 
 
 def build_cubes(
@@ -276,7 +284,8 @@ def _labels(frame: pd.DataFrame, dim: str, label: str) -> dict[str, str]:
     if not pairs[dim].is_unique:
         name = pairs[dim][pairs[dim].duplicated()].iloc[0]
         two = " and ".join(pairs[label][pairs[dim] == name])
-        raise BadInput(f"{dim} {name!r} has two {label.removeprefix('topic_')}s: {two}")
+        kind = label.removeprefix("topic_")
+        raise BadInput(f"{dim} {name!r} has two {kind}s: {two}; a {dim} is of one {kind}")
     return dict(zip(pairs[dim], pairs[label], strict=True))
 
 

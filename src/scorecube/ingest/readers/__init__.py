@@ -50,5 +50,9 @@ def detect(file: File) -> Format:
         raise BadInput(text, file.path, option="layout")
     for one in (*added, *special, *fitting):
         return one
-    text = f"no known layout fits the first lines; choose the {option('layout')}"
+    first = " | ".join(line.strip()[:40] for line in file.lines[:2]) or file.kind
+    text = (
+        f"no known layout fits the first lines, {first!r}; expected cells between commas, tabs or "
+        f"semicolons below a line of headings, or JSON; else choose the {option('layout')}"
+    )
     raise BadInput(text, file.path, option="layout")

@@ -54,7 +54,7 @@ def _is_table(file: File) -> bool:
         return True
     is_wide = any(len(row) > 1 for row in file.rows)
     scores = [cell for row in file.rows[1:] for cell in row if cell]
-    return len(file.rows) > 1 and (is_wide or any(map(is_score, scores)))
+    return is_wide or any(map(is_score, scores))
 
 
 @reader("table", "a table with headings: CSV, JSON, Parquet", _is_table, is_general=True, form="")

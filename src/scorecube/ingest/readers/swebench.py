@@ -32,8 +32,9 @@ IN_RESULTS = (
 
 def _is_report(file: File) -> bool:
     lists = [file.first.get(name) for name in RESOLVED]
-    others = {*OTHERS, *IN_RESULTS} & file.names
-    return any(isinstance(one, list) for one in lists) and len(file.records) == 1 and bool(others)
+    is_alone = len(file.names) == 1 and any(lists)
+    is_known = is_alone or not file.names.isdisjoint((*OTHERS, *IN_RESULTS))
+    return any(isinstance(one, list) for one in lists) and len(file.records) == 1 and is_known
 
 
 @reader("swebench", "report of SWE-bench, or its results.json with --items FILE", _is_report)

@@ -31,10 +31,9 @@ from scorecube.ingest.headings import (
     fact,
     header_word,
 )
+from scorecube.ingest.input_files import FILE as FILE
 from scorecube.names import SCORE
 
-FILE = "file"
-"""Chosen for the run: a run is called as its file."""
 CHOSEN = ("run", "topic", "collection", "seed", "topic_group", "score")
 """Roles whose columns an option names: ``run_column``, ..., ``group_column``."""
 NAMED = COUNTERS.union(TEAMS, *ROLES.values(), *LATER["run"], *LATER["topic"])

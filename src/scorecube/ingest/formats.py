@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
-FILE = "file"
-"""Chosen for the run: a run is called as its file."""
 LONG, MATRIX = "long", "matrix"
 """Ways to read tables, and formats that choose them."""
 N_LINES = 50

@@ -18,6 +18,8 @@ from typing import cast
 from scorecube.errors import BadInput
 from scorecube.ingest.kinds import is_zarr, refuse_other_kinds
 
+FILE = "file"
+"""Chosen for the run: a run is called as its file."""
 PathLike = str | os.PathLike[str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = {

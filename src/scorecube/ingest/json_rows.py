@@ -16,6 +16,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from scorecube.errors import BadInput, kind_of, option
+from scorecube.ingest.input_files import FILE
 from scorecube.names import SCORE
 
 if TYPE_CHECKING:
@@ -230,7 +231,6 @@ def _rows_of_ids(whole: Mapping[str, Any], wanted: Collection[str], path: PathLi
 
     Raises BadInput: Names that are no ids, so that they may be systems with means.
     """
-    from scorecube.ingest.formats import FILE
     from scorecube.ingest.headings import fact, is_like_measure
 
     rows = _rows_by_id(whole)
@@ -258,8 +258,6 @@ def _rows_by_id(value: object) -> Rows:
 
 def means_or_topics(labels: Iterable[str], path: PathLike | None) -> BadInput:
     """Return the error about numbers by labels that may be systems, or topics of one run."""
-    from scorecube.ingest.formats import FILE
-
     topics = f"topics of one run, called as the file: {option('run_column', FILE)}"
     text = f"{', '.join(labels)[:80]}: systems with means, which have no topics, or {topics}"
     return BadInput(text, path, option="run_column")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorecube.ingest.formats import FILE, LONG, MATRIX, File, never, reader
+from scorecube.ingest.formats import LONG, MATRIX, File, never, reader
+from scorecube.ingest.input_files import FILE
 
 if TYPE_CHECKING:
     from scorecube.ingest.delimited import CellTable

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 import psutil
+import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.protocol import Sum
 from scorecube.execute.executor import reduce_items
 from scorecube.execute.run import Block, combine
-from scorecube.testing import simulate_cube
 from tests.cluster.lab import bare_scheduler, open_client, started, wait_until
 
 SHAPE = (4, 2, 2770)
@@ -39,8 +39,12 @@ def asleep(interval: tuple[int, int], seconds: float) -> Block:
 
 
 def made(seed: int) -> Any:
-    """Return a small cube, as a simulation does."""
-    return simulate_cube(metrics=("AP",), n_runs=8, seed=seed)
+    """Return a small cube of random scores, which takes less than what is done with it."""
+    scores = np.random.default_rng(seed).random((8, 50))
+    labels = {"run": [f"r{k}" for k in range(8)], "topic": [f"t{k:02d}" for k in range(50)]}
+    return sc.cube_from_scores(
+        xr.DataArray(scores, labels, ("run", "topic")), ranges={"score": (0, 1)}
+    )
 
 
 def seconds_of(process: psutil.Process) -> float:

@@ -205,8 +205,9 @@ def _on_client(
     numbers = count()
     completed = as_completed(loop=client.loop, with_results=True)
     while True:
-        if len(futures) <= ahead // 2:
-            sent = submit(list(islice(left, ahead - len(futures))))
+        room = ahead - len(futures)
+        if room >= ahead // 2 and (batch := list(islice(left, room))):
+            sent = submit(batch)
             futures |= sent
             positions |= zip(sent, numbers, strict=False)
             completed.update(sent.values())

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from scorecube.errors import CorruptStudy
-from scorecube.storage.forms import OF_RESULT, OF_SOME_RESULTS, check
+from scorecube.storage.forms import OF_RESULT, OF_SOME_RESULTS, check, take_format
 from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
@@ -172,6 +172,7 @@ def read_attributes(place: Place, stored: StoredResult) -> dict[str, Any]:
     with place.reading(stored.path):
         archive = open_zip(place.read(stored.path) or b"")
         attributes: dict[str, Any] = json.loads(archive.read(METADATA))["attributes"]
+        take_format(attributes, f"{place.name}: {stored.path}")
         _check_attributes(stored, attributes)
         return attributes
 

@@ -23,7 +23,7 @@ from xarray.conventions import encode_dataset_coordinates
 from scorecube.collection import schema
 from scorecube.collection.pair_index import with_pairs
 from scorecube.storage.bounds import refuse_too_large
-from scorecube.storage.forms import check_array
+from scorecube.storage.forms import OWN_ATTRIBUTE, check_array, take_format
 
 METADATA: Final = "zarr.json"
 """Name of the file with the metadata of a group or array."""
@@ -50,6 +50,7 @@ def encode(dataset: xr.Dataset) -> Iterator[tuple[str, bytes]]:
 
 def describe_group(attributes: Mapping[Any, Any], **more: Any) -> bytes:
     """Return the metadata of a group; `more` stands beside its attributes."""
+    attributes = {**attributes, **OWN_ATTRIBUTE}
     return encode_json({"attributes": attributes, "zarr_format": 3, "node_type": "group", **more})
 
 
@@ -192,6 +193,7 @@ def decode(files: Mapping[str, bytes], most: int = 2**62, what: str = "") -> xr.
     Raises MemoryError: More than there is memory.
     """
     attributes = json.loads(files[METADATA])["attributes"]
+    take_format(attributes, what)
     coordinates = set(attributes.pop("coordinates", "").split())
     arrays = arrays_of(files, most)
     refuse_too_large(sum(array.n_bytes for array in arrays.values()), what)
@@ -222,12 +224,14 @@ def _values(name: str, array: Array, files: Mapping[str, bytes]) -> np.ndarray[A
     return values
 
 
-def open_lazily(store: Any, chunks: Any = None) -> xr.Dataset:
+def open_lazily(store: Any, chunks: Any = None, what: str = "") -> xr.Dataset:
     """Open the group of what zarr opens; its values are read on use.
 
     chunks: As of `xarray.open_zarr`: None to read what is used as a whole, by one thread.
+    what: Path of the group, in messages.
     """
     opened: xr.Dataset = xr.open_zarr(store, chunks=chunks, consolidated=False, zarr_format=3)
+    take_format(opened.attrs, what)
     labels = {
         name: (coord.dims, schema.label_array(map(str, coord.values)), coord.attrs)
         for name, coord in opened.coords.items()

@@ -7,10 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from scorecube import names
+from scorecube.errors import BadStudy
 
 Form = Mapping[str, Callable[[Any], bool]]
 """A test of each value, by name."""
 MOST_DIMS: Final = 16
+FORMAT: Final = 1
+"""Of heads, groups and results; what names none is of the first."""
+OWN: Final = "scorecube"
+"""Attribute of a group that names its format."""
+OWN_ATTRIBUTE: Final[Mapping[str, Any]] = {OWN: {"format": FORMAT}}
 
 
 def is_text(value: object) -> bool:
@@ -97,6 +103,30 @@ def check(record: object, needed: Form, others: Form | None = None) -> None:
     for name, test in {**needed, **(others or {})}.items():
         if name in record and not test(record[name]):
             raise ValueError(f"{name} is {str(record[name])[:40]!r}, which no scorecube writes")
+
+
+def refuse_newer(record: Mapping[str, Any], what: str) -> None:
+    """Refuse what a newer version has written (BadStudy), before anything of it is read.
+
+    record: What names its format, if it does.
+    what: Its path.
+    """
+    found = record.get("format", FORMAT)
+    if not _is_count(found):
+        raise ValueError(f"format is {str(found)[:40]!r}, which no scorecube writes")
+    if found > FORMAT:
+        raise BadStudy(
+            f"{what}: has format {found}, of a newer scorecube; this one reads formats up to "
+            f"{FORMAT}: install a newer one (pip install --upgrade scorecube)"
+        )
+
+
+def take_format(attributes: dict[Any, Any], what: str) -> None:
+    """Take the format out of the attributes of a group; `refuse_newer` for another one."""
+    own = attributes.pop(OWN, {})
+    if not isinstance(own, dict):
+        raise ValueError(f"{OWN} is {str(own)[:40]!r}, which no scorecube writes")
+    refuse_newer(own, what)
 
 
 def check_head(record: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ nothing that was committed is lost: there is no lock.
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import unicodedata
@@ -26,7 +27,15 @@ from scorecube.errors import BadInput, BadStudy
 from scorecube.names import LEVEL, RUN, SCORE, SYSTEM, TEAM, TOPIC, TOPIC_GROUP
 from scorecube.storage.archives import METADATA, decode_record, digest_of, encode_record
 from scorecube.storage.bounds import refuse_too_large
-from scorecube.storage.forms import OF_SOME_CUBES, check, check_head, is_text
+from scorecube.storage.forms import (
+    FORMAT,
+    OF_SOME_CUBES,
+    check,
+    check_head,
+    is_text,
+    refuse_newer,
+    take_format,
+)
 from scorecube.storage.place import PARTIAL, Place
 
 if TYPE_CHECKING:
@@ -123,6 +132,8 @@ def read_head(place: Place, folder: str, number: int) -> Head:
     key = f"{folder}/head.{number:05d}.json"
     with place.reading(key):
         record = decode_record(place.read(key, MOST_HEAD_BYTES))
+        refuse_newer(record, f"{place.name}: {key}")
+        record.pop("format", None)
         check_head(record)
         head = Head(**{**record, "contains": tuple(record["contains"])})
         if head.number != number or folder_of(head.name) != folder:
@@ -148,7 +159,8 @@ def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
         if after == head:
             return head
         after = replace(after, number=head.number + 1, id=secrets.token_hex(8))
-        if place.create(f"{folder}/head.{after.number:05d}.json", encode_record(asdict(after))):
+        record = encode_record({"format": FORMAT, **asdict(after)})
+        if place.create(f"{folder}/head.{after.number:05d}.json", record):
             place.write(f"{folder}/committed.{after.number:05d}", b"", synced=False)
             return after
         while place.read(f"{folder}/head.{head.number + 1:05d}.json") is not None:
@@ -176,12 +188,15 @@ def write_group(place: Place, head: Head, kind: str, dataset: xr.Dataset) -> Hea
     named: dict[str, Any] = {kind: version_of(encode(dataset))}
     after = replace(head, **named)
 
-    def write(file: tuple[str, bytes]) -> None:
-        place.write(f"{after.group(kind)}/{file[0]}", file[1], synced=False)
+    def write(file: tuple[str, bytes]) -> str:
+        key = f"{after.group(kind)}/{file[0]}"
+        place.write(key, file[1], synced=False)
+        return key
 
     facts: dict[str, Any] = {"bytes": dataset.nbytes}
-    facts["files"] = sum(1 for _ in place.map(write, encode(dataset)))
-    place.sync()
+    keys = list(place.map(write, encode(dataset)))
+    facts["files"] = len(keys)
+    place.sync(keys)
     if kind == RANKINGS:
         facts["levels"] = dataset[LEVEL].values.tolist()
     else:
@@ -224,7 +239,9 @@ def _arrays(place: Place, head: Head, kind: str) -> dict[str, Array]:
     path = head.group(kind)
     metadata = [key for key in keys_of(place, path) if key.endswith(METADATA)]
     contents = place.map(lambda key: place.read(f"{path}/{key}") or b"", metadata)
-    return arrays_of(dict(zip(metadata, contents, strict=True)), head.facts[kind]["bytes"])
+    found = dict(zip(metadata, contents, strict=True))
+    take_format(json.loads(found[METADATA])["attributes"], f"{place.name}: {path}")
+    return arrays_of(found, head.facts[kind]["bytes"])
 
 
 def read_group(place: Place, head: Head, kind: str, n_groups: int = 0) -> xr.Dataset:
@@ -270,8 +287,9 @@ def _on_use(place: Place, head: Head, kind: str) -> xr.Dataset:
         raise ValueError("a file is missing")
     arrays = _arrays(place, head, kind)
     labels = [array for name, array in arrays.items() if name != SCORE]
-    refuse_too_large(sum(array.n_bytes for array in labels), f"{place.name}: {path}")
-    return open_lazily(place.array_store(path))
+    where = f"{place.name}: {path}"
+    refuse_too_large(sum(array.n_bytes for array in labels), where)
+    return open_lazily(place.array_store(path), what=where)
 
 
 def _checked(dataset: xr.Dataset, kind: str) -> xr.Dataset:

@@ -6,7 +6,7 @@ Credentials, region and endpoint come from the environment, or from the role of 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -97,7 +97,7 @@ class ObjectPrefix(Place):
     def write(self, key: str, content: bytes, *, synced: bool = True) -> None:  # noqa: ARG002
         self._ask(obstore.put, self._store, key, content)
 
-    def sync(self) -> None:
+    def sync(self, keys: Sequence[str] = ()) -> None:  # noqa: ARG002
         return
 
     def children(self, path: str) -> list[str]:

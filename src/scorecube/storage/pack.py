@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scorecube.storage import heads
 from scorecube.storage.archives import METADATA, StoredResult, digest_of
+from scorecube.storage.forms import take_format
 from scorecube.storage.heads import Head
 from scorecube.storage.place import Place
 from scorecube.storage.study import Study
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SCORES: Final = "scores"  # group of the cubes
-FORMAT: Final = 1
 PACK: Final = re.compile(r"packed-[0-9a-f]{16}\.zarr", re.ASCII)
 ABOUT: Final = "packed"  # attribute of a group: digest of its results, and their options
 
@@ -92,7 +92,9 @@ def about_group(place: Place, path: str) -> dict[str, Any]:
     """Return the attribute `ABOUT` of a group; nothing of what is none (CorruptStudy: damage)."""
     with place.reading(path):
         content = place.read(f"{path}/{METADATA}")
-        return {} if content is None else dict(json.loads(content)["attributes"].get(ABOUT, {}))
+        attributes = {} if content is None else dict(json.loads(content)["attributes"])
+        take_format(attributes, f"{place.name}: {path}")
+        return dict(attributes.get(ABOUT, {}))
 
 
 def superseded(study: Study) -> list[str]:
@@ -113,6 +115,7 @@ def check_pack(place: Place, pack: str) -> None:
     """Read a pack (CorruptStudy if a file is missing, changed, or not of it)."""
     with place.reading(pack):
         root = json.loads(place.read(f"{pack}/{METADATA}") or b"")
+        take_format(root["attributes"], f"{place.name}: {pack}")
         files = (file for file in heads.files_of(place, pack) if file[0] != METADATA)
         if heads.version_of(files) != root["attributes"]["content"]:
             raise ValueError("does not match its digest")
@@ -133,7 +136,7 @@ def open_group(place: Place, path: str, folder: object = None) -> xr.Dataset:
 
             store = LocalStore(store, read_only=True)
             store.folder = folder
-        opened = open_lazily(store)
+        opened = open_lazily(store, what=f"{place.name}: {path}")
         if opened.nbytes <= MAX_LOADED_BYTES:
             opened = opened.load()
             texts = [k for k, of in opened.data_vars.items() if of.dtype.kind in "UT"]

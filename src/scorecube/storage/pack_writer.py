@@ -26,16 +26,9 @@ from scorecube.storage.codec import (
     encode_chunk,
     encode_variable,
 )
+from scorecube.storage.forms import FORMAT
 from scorecube.storage.heads import CUBE, Head
-from scorecube.storage.pack import (
-    ABOUT,
-    FORMAT,
-    SCORES,
-    PackedResult,
-    Wanted,
-    digest_of_cubes,
-    is_there,
-)
+from scorecube.storage.pack import ABOUT, SCORES, PackedResult, Wanted, digest_of_cubes, is_there
 from scorecube.storage.place import Place
 from scorecube.storage.study import Study, open_place
 
@@ -116,7 +109,7 @@ def _root(files: Files) -> bytes:
         if file.metadata
     }
     consolidated = {"kind": "inline", "must_understand": False, "metadata": metadata}
-    attributes = {"format": FORMAT, "content": heads.version_of_digests(digests)}
+    attributes = {"content": heads.version_of_digests(digests)}
     return describe_group(attributes, consolidated_metadata=consolidated)
 
 

@@ -10,13 +10,16 @@ began, and a file whose folder is deleted while it is written is written again.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -29,6 +32,9 @@ SYNC: Final = "SCORECUBE_SYNC"
 """Environment variable: 0 leaves syncing to the operating system, which is faster."""
 PARTIAL: Final = ".partial"
 """Suffix of a file that is being written; a killed process leaves it, and nobody reads it."""
+MOST_SYNCED: Final = 200
+"""Files that are synced one by one, some at once."""
+SYNCED_AT_ONCE: Final = 8
 NO_SYNC: Final = (errno.EINVAL, errno.ENOTSUP)
 ABSENT: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 RACES: Final = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ESTALE)
@@ -121,10 +127,25 @@ class Place:
         """Write a file as a whole, over one that is there; not synced: `sync` follows."""
         self._put(key, content, Path.replace, synced=synced)
 
-    def sync(self) -> None:
-        """Wait until all is on the disk: as long as for one file, where a cube has dozens."""
-        if os.environ.get(SYNC) != "0":
-            os.sync()
+    def sync(self, keys: Sequence[str] = ()) -> None:
+        """Wait until files are on the disk; where they are many, all of the file system.
+
+        keys: Those that were written; none for more than are known.
+        """
+        if os.environ.get(SYNC) == "0":
+            return
+        paths = [Path(self.name, key) for key in keys]
+        with self._writing(paths[0] if paths else Path(self.name, PARTIAL)):
+            if 0 < len(paths) <= MOST_SYNCED:
+                folders = set(chain.from_iterable(map(self._folders, paths)))
+                with ThreadPoolExecutor(SYNCED_AT_ONCE) as threads:
+                    list(threads.map(_sync_if_there, [*paths, *folders]))
+            elif not _sync_file_system(self.name):
+                os.sync()
+
+    def _folders(self, path: Path) -> list[Path]:
+        """Return the folders of a file down from that of the study, whose entries name it."""
+        return [folder for folder in path.parents if folder.is_relative_to(self.name)]
 
     def _put(
         self, key: str, content: bytes, put: Callable[[Path, Path], Value], *, synced: bool = True
@@ -160,11 +181,8 @@ class Place:
             if synced:
                 _sync(partial)
             done = put(partial, path)
-            for folder in path.parents if synced else ():  # the entries of all down to it
-                if not folder.is_relative_to(self.name):
-                    break
-                with suppress(FileNotFoundError):  # deleted behind it
-                    _sync(folder)
+            for folder in self._folders(path) if synced else ():
+                _sync_if_there(folder)
             return done
         finally:
             with suppress(OSError):
@@ -285,6 +303,22 @@ def _refuse_hidden(error: OSError) -> None:
     """Raise the error of a folder that is there and cannot be listed."""
     if not isinstance(error, ABSENT):
         raise error
+
+
+def _sync_if_there(path: Path) -> None:
+    with suppress(FileNotFoundError):  # deleted behind it
+        _sync(path)
+
+
+def _sync_file_system(path: str) -> bool:
+    """Wait until all of one file system is on the disk; False where the system cannot."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return ctypes.CDLL(None).syncfs(descriptor) == 0  # type: ignore[no-any-return]
+    except (AttributeError, OSError):  # not of this system
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _sync(path: Path) -> None:

@@ -108,3 +108,25 @@ def test_negative_components_are_zero_and_said() -> None:
     assert np.isnan(value["erho2_low"])
     assert sc.table(result, "topics")["n_topics"].isna().all()
     assert "count as 0" in result.attrs["notes"][0]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3])
+def test_variances_within_systems_are_those_of_the_oracle(shift: float) -> None:
+    """Of systems with 3, 1 and 4 repetitions; the other numbers are about their means."""
+    chance = np.random.default_rng(6)
+    counts = {"a": 3, "b": 1, "c": 4}
+    topics = chance.normal(size=20)
+    systems = {
+        name: topics + chance.normal(0, shift, (k, 1)) + chance.normal(size=(k, 20))
+        for name, k in counts.items()
+    }
+    labels = np.repeat(list(counts), list(counts.values()))
+    cube = cube_of(np.concatenate(list(systems.values())))
+    result = of(cube.assign_coords(system=("run", labels.astype(object))))
+    expected = oracle.within_systems([rows.tolist() for rows in systems.values()])
+    found = result["repetitions"].item(), result["by_repetition"].item()
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    means = cube_of(np.array([rows.mean(axis=0) for rows in systems.values()]))
+    np.testing.assert_allclose(result["value"], of(means)["value"], rtol=1e-12)
+    assert "repetitions" not in of(means)
+    assert "repetitions" not in sc.table(analyse(means, sc.Reliability()), "components")

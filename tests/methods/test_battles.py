@@ -224,3 +224,23 @@ def test_battles_of_files_are_stored_analysed_and_shown(scorecube: Cli, tmp_path
     assert "--replace" in more.stderr
     with pytest.raises(BadStudy, match="holds battles"):
         sc.open_study(study, mode="a").add("arena", cube=cube_of(simulated(9)))
+
+
+def test_commands_over_all_collections_leave_the_other_kind_out(
+    tmp_path: Path, scorecube: Cli
+) -> None:
+    """One line names what is left out; a collection that is named is refused as before."""
+    study = sc.open_study(tmp_path / "study", mode="a")
+    study.add(
+        "arena",
+        cube=cube_of_battles(["a", "b", "a"] * 20, ["b", "c", "c"] * 20, range(60), [1, 1, 0] * 20),
+    )
+    study.add("scores", cube=simulate_cube(n_runs=4, seed=1))
+    pair = ("team01-run1", "team02-run1")
+    for words, out in (("leaderboard --trials 20", "arena"), ("variances", "arena"), ("reliability", "arena"), ("design", "arena"), (f"compare {' '.join(pair)}", "arena"), ("battles", "scores")):  # fmt: skip
+        name, *others = words.split()
+        found = scorecube(name, tmp_path / "study", *others).succeeded()
+        lines = [line for line in found.stderr.splitlines() if "left out" in line]
+        assert len(lines) == 1
+        assert f"{out}: left out" in lines[0]
+    assert scorecube("reliability", tmp_path / "study", "--collection", "arena").status == 1

@@ -74,3 +74,18 @@ def jackknife_limits(
         ends = [1 / (1 + math.exp(-centre - sign * reach)) for sign in (-1, 1)]
         found.append((ends[0], ends[1]))
     return found
+
+
+def within_systems(systems: Sequence[Table]) -> tuple[float, float]:
+    """Return the variances of repetitions and of topic x repetition, pooled over systems with two or more."""
+    several = [table for table in systems if len(table) > 1]
+    freedoms = [len(table) - 1 for table in several]
+    found = []
+    for table in several:
+        of_runs, _, rest = mean_squares(table)
+        found.append(((of_runs - rest) / len(table[0]), rest))
+    pooled = [
+        math.fsum(f * each[which] for f, each in zip(freedoms, found, strict=True)) / sum(freedoms)
+        for which in (0, 1)
+    ]
+    return max(pooled[0], 0.0), pooled[1]

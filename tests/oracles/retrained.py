@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scipy.stats import t
+from scipy.stats import nct, t
 
 Table = Sequence[Sequence[float]]
 """Scores of the training runs of a system: rows are runs, columns are topics."""
@@ -74,3 +74,28 @@ def difference(collections: Sequence[tuple[Table, Table]]) -> Difference:
     half = float(t.ppf(0.975, freedom)) * math.sqrt(total)
     p = 2 * float(t.sf(abs(centre) / math.sqrt(total), freedom))
     return Difference(centre, centre - half, centre + half, p)
+
+
+def power(
+    tables: tuple[Table, Table], n: int, runs: int, wanted: float, *, retrained: bool
+) -> float:
+    """Return the power at .05 of the difference of two systems with as many runs each, of their estimated variances."""
+    rests = [explained(table) * len(table[0]) for table in tables]
+    between = [
+        max(0.0, variance([mean(row) for row in table]) - rest / len(table[0]))
+        for table, rest in zip(tables, rests, strict=True)
+    ]
+    apart = [x - y for x, y in zip(by_topic(tables[0]), by_topic(tables[1]), strict=True)]
+    less = math.fsum(rest / len(table) for table, rest in zip(tables, rests, strict=True))
+    of_topic = max(variance(apart) - less, 0.0) + sum(rests) / runs
+    error = of_topic / n
+    freedom = n - 1.0
+    if retrained:
+        squares = [(s + r / n) / runs for s, r in zip(between, rests, strict=True)]
+        total = error + sum(between) / runs
+        parts = error**2 / (n - 1) + math.fsum(x**2 / (runs - 1) for x in squares)
+        error, freedom = total, total**2 / parts
+    shift = wanted / math.sqrt(error)
+    critical = float(t.ppf(0.975, freedom))
+    above = float(nct.sf(critical, freedom, shift))
+    return above + float(nct.cdf(-critical, freedom, shift))

@@ -31,6 +31,8 @@ GOALS = {
     "leader": COVERED,
     "rank sets": COVERED,
     "difference": COVERED,
+    "retrained": COVERED,
+    "effect sizes": COVERED,
     "max-T": ERROR,
     "Friedman": ERROR,
     "Nemenyi": ERROR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 from tests.validation.cases import Row, read
@@ -21,6 +21,9 @@ SHOWN: dict[tuple[str, tuple[str, ...]], str] = {
     ("sets", ("leader",)): "leader, others",
     ("sets", ("rank sets",)): "rank sets",
     ("gate", ("difference",)): "differences",
+    ("retrained", ("retrained",)): "differences, other training runs",
+    ("effects", ("effect sizes",)): "effect sizes",
+    ("effects", ("effect sizes, worst",)): "effect sizes, worst pair",
     ("board", LIMITS): "board, all of these",
     ("bags", LIMITS): "bags, all of these",
     ("groups", ("means",)): "groups: means",
@@ -98,7 +101,32 @@ def failures(rows: Sequence[Row]) -> str:
     return "\n".join(lines) or "- Nothing."
 
 
-PARTS: dict[str, Callable[[Sequence[Row]], str]] = {"table": table, "failures": failures}
+def of_seeds(rows: Sequence[Row]) -> str:
+    """Return the table of training runs: coverage by seeds and collections, with and without shifts."""
+    lines = [
+        "| seeds | collections | no shifts | shifts | shifts, limits over items alone |",
+        "|---|---|---|---|---|",
+    ]
+    for seeds, many in product((2, 3, 5), ("1 collection", "4 collections")):
+        cells = []
+        for shifts, quantity in (
+            ("no shifts", "retrained"),
+            ("shifts", "retrained"),
+            ("shifts", "limits over items alone"),
+        ):
+            end = f", {shifts}, {seeds} seeds, {many}"
+            found = chosen(rows, "retrained", (quantity,))
+            rates = sorted(float(row.measured) for row in found if row.truth.endswith(end))
+            cells.append(f"{rates[0]:.3f} to {rates[-1]:.3f}" if rates else "")
+        lines.append(f"| {seeds} | {many[0]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+PARTS: dict[str, Callable[[Sequence[Row]], str]] = {
+    "table": table,
+    "failures": failures,
+    "seeds": of_seeds,
+}
 
 
 def renewed(text: str, rows: Sequence[Row]) -> str:

@@ -19,6 +19,7 @@ from tests.validation.cases import MODEL, POPULATION, Case
 from tests.validation.pairs import many
 from tests.validation.pairs import pairs as tests_of_pairs
 from tests.validation.rates import Measure, family_error, gates, leaderboard
+from tests.validation.retrained import effects, retrained
 from tests.validation.truths import Law, Truth, binary, made, normal
 
 Cases = Iterator[Case]
@@ -287,7 +288,9 @@ def bags() -> Cases:
 
 PARTS: dict[str, Callable[[], Cases]] = {
     **{each.__name__: each for each in (means, leader, sets, maxt, friedman, board, gate, many)},
+    "retrained": retrained,
     "pairs": tests_of_pairs,
+    "effects": effects,
     "battles": battles,
     **{each.__name__: each for each in (groups, bags)},
 }

@@ -15,10 +15,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import xarray as xr
 
+from scorecube import names
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.table import ScoreTable, bytes_of
 from scorecube.collection.rankings import with_rankings
 from scorecube.collection.selection import select
+from scorecube.collection.teams import listed
 from scorecube.declare import Preset, Variable, View
 from scorecube.declare.options import Record, options_of
 from scorecube.errors import BadPlan
@@ -84,11 +86,27 @@ class Method(Record, ABC):
     """Whether one result is about several collections."""
     stored: ClassVar[bool] = True
     """Whether results are computed by plans and stored in studies."""
+    of_battles: ClassVar[bool] = False
+    """Whether it is about battles of pairs, which have no scores by topic; else about scores."""
 
     def __post_init__(self) -> None:
         """Store options in their normal form and check them; overriding methods call this first."""
         for name, option in options_of(type(self)).items():
             object.__setattr__(self, name, option.checked(getattr(self, name)))
+
+    @classmethod
+    def chosen(cls, cubes: Mapping[str, xr.Dataset], named: bool) -> tuple[list[str], list[str]]:
+        """Return the collections that it is about, and a line on those that are left out.
+
+        cubes: By collection.
+        named: Whether the user named them: then none is left out.
+        """
+        fit = [name for name, cube in cubes.items() if (names.MATCH in cube.dims) == cls.of_battles]
+        others = [name for name in cubes if name not in fit]
+        if named or not fit or not others:
+            return list(cubes), []
+        kind = "scores" if cls.of_battles else "battles"
+        return fit, [f"{listed(others)}: left out, as {cls.name} is not about {kind}"]
 
     def options(self) -> dict[str, Any]:
         """Return the options as JSON values."""

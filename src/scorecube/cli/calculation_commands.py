@@ -25,7 +25,7 @@ from scorecube.cli.options import (
     with_parameters,
     with_preset,
 )
-from scorecube.cli.terminal import echo, echo_results, echo_table, write_figure
+from scorecube.cli.terminal import echo, echo_results, echo_table, notify, write_figure
 from scorecube.declare.options import options_of
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
 from scorecube.methods import index
@@ -116,7 +116,11 @@ def calculated(
     names = values[COLLECTION] or list(opened)
     if not names:
         raise BadStudy(f"{study}: no collections; add one with scorecube evaluate or import")
-    cubes = {name: select(opened[name].cube_among(len(names)), **selection) for name in names}
+    read = {name: opened[name].cube_among(len(names)) for name in names}
+    chosen, left_out = record.chosen(read, named=bool(values[COLLECTION]))
+    for line in left_out:
+        notify(f"note: {line}")
+    cubes = {name: select(read[name], **selection) for name in chosen}
     if record.joins:
         return [calculate(record, cubes)]
     return [calculate(record, {name: cube}) for name, cube in cubes.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,9 @@ from scorecube.analyses.jackknife import CONFIDENCE, limits, of_scores
 from scorecube.analyses.pairs import check_pairs
 from scorecube.analyses.preparation import make_table
 from scorecube.analyses.protocol import Analysis, Totals
+from scorecube.analyses.repetitions import Repetitions
 from scorecube.analyses.table import ScoreTable
+from scorecube.analyses.topic_units import FloatArray
 from scorecube.collection.schema import CELL, label_array, labels_of
 from scorecube.declare import (
     TOPICS,
@@ -31,6 +33,7 @@ from scorecube.declare import (
     interval,
     is_known,
     limits_of,
+    maybe,
     option_field,
     shown,
 )
@@ -40,6 +43,7 @@ from scorecube.statistics.variance import (
     coefficient,
     components,
     ratios,
+    repetition_components,
     topics_for,
 )
 
@@ -49,6 +53,11 @@ VARIABLES = (
         Variable(
             "component", "estimate", "variance of a source; 0 for a negative estimate", form=".5f"
         ),
+    ),
+    *along(
+        CELL,
+        Variable("repetitions", "estimate", "variance between repetitions of a system", form=".5f"),
+        Variable("by_repetition", "estimate", "variance of topic x repetition", form=".5f"),
     ),
     *along(
         ("metric", "gain", "coefficient"),
@@ -99,10 +108,11 @@ COMPONENTS = Table(
         Column("systems", of="component", at="systems"),
         Column("topics", of="component", at="topics"),
         Column("interaction", of="component", at="interaction"),
+        *maybe("repetitions", "by_repetition"),
         "n_runs",
     ),
 )
-"""Variances of systems, topics and interaction; 0 for negative estimates."""
+"""Variances of systems, topics and interaction, and within systems; 0 for negative estimates."""
 NEEDED = Table(
     (*CELL, "target", "coefficient"),
     (*CELL, "target", "coefficient", *estimate("n_topics", of="topics")),
@@ -170,6 +180,13 @@ VIEW = View(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class TableOfMeans(ScoreTable):
+    """Means over repetitions, and the variances within systems, float64 (cell, 2)."""
+
+    within: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reliability(Analysis):
     """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
@@ -179,6 +196,10 @@ class Reliability(Analysis):
     the topics' difficulty as error too: it is about absolute scores. Negative estimates of
     variances count as 0, which a note says. Estimand: these systems, other topics; limits are
     jackknife limits over topics (95 %).
+
+    Where systems have repetitions, such as training runs, all this is about means over them, and
+    ``repetitions`` is the variance between a system's repetitions of its mean over infinitely many
+    topics, ``by_repetition`` that of topic x repetition; both over the systems with two or more.
 
     Examples
     --------
@@ -206,7 +227,16 @@ class Reliability(Analysis):
         return table.bytes_needed(jackknife=False, more=len(table.groups()))
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
-        return check_pairs(make_table(cube, bags=False), self.name)
+        table = check_pairs(make_table(cube, bags=False), self.name)
+        of = Repetitions.of(cube, table.runs, bags=False)
+        if max(map(len, of.by_system.values())) < 2:
+            return table
+        found = []
+        for cell in range(len(table.scores)):
+            systems = [of.values(cell, system) for system in of.by_system]
+            found.append(repetition_components(systems))
+        kept = {item.name: getattr(table, item.name) for item in fields(table)}
+        return TableOfMeans(**kept, within=np.array(found))
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
         variances = of_scores(table, components)
@@ -215,6 +245,10 @@ class Reliability(Analysis):
         low, high = limits(ratio, np.array(left_out), "log")
         points = np.linspace(1, 2 * n_topics, 60)
         values: dict[str, Any] = {"component": np.maximum(variances[0], 0.0)}
+        estimates = variances[0]
+        if isinstance(table, TableOfMeans):
+            values["repetitions"], values["by_repetition"] = np.maximum(table.within.T, 0.0)
+            estimates = np.concatenate([estimates, table.within], axis=-1)
         # The larger the ratio, the fewer the topics.
         ends = ("", ratio, ratio), ("_low", low, high), ("_high", high, low)
         for end, of, of_topics in ends:
@@ -224,7 +258,7 @@ class Reliability(Analysis):
             values[f"topics{end}"] = np.where(np.isfinite(topics), topics, np.nan)
         coords = {names.TARGET: np.array(self.target), "curve_topics": points}
         coords |= {names.COEFFICIENT: label_array(COEFFICIENTS), names.SOURCE: label_array(SOURCES)}
-        negative = bool((variances[0] < 0).any())
+        negative = bool((estimates < 0).any())
         notes = ["Negative estimates of variance count as 0."] if negative else []
         attrs = {"trials": 0, "n_topics": n_topics, "confidence": CONFIDENCE, "notes": notes}
         return table.dataset(VARIABLES, values, coords, attrs)

@@ -256,7 +256,9 @@ def _shown(
         texts = cells.columns[name]
         if len({*texts}) == 1 and (len(texts) > 1 or name == names.SAMPLING):
             dropped.add(name)
-            title = f"{title}, {texts[0]}" if name == names.METRIC else title
+            metric = texts[0].partition(" (")[0]  # lower is better
+            if name == names.METRIC and f"{names.METRIC}s {metric}" not in title:
+                title = f"{title}, {texts[0]}"
     if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
         dropped.add(names.TEAM)
     cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width)

@@ -9,6 +9,7 @@ References: Sakai and Shang 2016, equation 1 (one-way variance); Brennan 2001, "
     Martin 2013, SIGIR (test collections).
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -53,6 +54,21 @@ def components(scores: FloatArray) -> FloatArray:
     systems, topics, rest = mean_squares(scores)
     p, n = scores.shape[-2:]
     return np.stack([(systems - rest) / n, (topics - rest) / p, rest])
+
+
+def repetition_components(systems: Sequence[FloatArray]) -> tuple[float, float]:
+    """Return unbiased variances of repetitions, and of topic x repetition, within systems.
+
+    Those of each system, weighted by its repetitions less one; NaN without a system with two.
+
+    systems: Scores (repetition, topic) of each.
+    """
+    freedoms = [len(scores) - 1 for scores in systems if len(scores) > 1]
+    found = [components(scores) for scores in systems if len(scores) > 1]
+    if not found:
+        return np.nan, np.nan
+    between, _, rest = np.average(found, axis=0, weights=freedoms).tolist()
+    return between, rest
 
 
 def ratios(variances: FloatArray) -> FloatArray:

@@ -106,14 +106,15 @@ def plan_in_study(
     if not chosen:
         raise BadStudy(f"{study.path}: no collections; add one with scorecube evaluate or import")
     read = Cubes() if cubes is None else cubes
-
+    for name in chosen:
+        if name not in read:  # the version first: a cube that is replaced has another
+            read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
+    of_each = {name: read[name][1] for name in chosen}
+    chosen, left_out = analysis.chosen(of_each, named=collections is not None)
     record, groups = analysis.grouped(chosen, named=collections is not None)
     of_paper = preset_of(preset, record.name) if preset else None
     tasks = []
     for group in groups:
-        for name in set(group) - read.keys():
-            # The version first: a cube that is replaced between the two has another.
-            read[name] = study[name].head.cube, study[name].cube_among(len(chosen))
         whole = {name: read[name][1] for name in group}
         part = dict(selection)
         said = list[str]()
@@ -126,7 +127,7 @@ def plan_in_study(
             said += remarks
         with about(group[0]):
             check_reading(cube, CALLING_THREAD)
-            plan = make_plan(cube, fitted, trials=trials, seed=seed, said=said)
+            plan = make_plan(cube, fitted, trials=trials, seed=seed, said=[*left_out, *said])
         asked = {PRESET: preset, ADAPTED: said} if preset else {}
         versions = {name: read[name][0] for name in group}
         tasks.append(Task(study[group[0]], plan, versions, asked))

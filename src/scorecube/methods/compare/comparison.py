@@ -140,7 +140,7 @@ def compared(
     for name, group in groups.items():
         for cell in cells:
             parts = {of: parts.get(cell, NO_SUCH_METRIC) for of, parts in group.items()}
-            rows[name, cell] = _row(parts, asked.at_least.get(cell[0]), nouns)
+            rows[name, cell] = row_of(parts, asked.at_least.get(cell[0]), nouns)
     return Compared(tuple(groups), cells, rows, tuple(dict.fromkeys(notes)), nouns)
 
 
@@ -168,7 +168,7 @@ def _parts(
         chosen = cube.sel(metric=[metric])
         try:
             table = make_table(chosen, runs=asked.systems, missing=missing, on_grid=False)
-            of_gains = [_part(table, int(cell), asked, metric) for cell in table.cell_of[0]]
+            of_gains = [part_of(table, int(cell), asked, metric) for cell in table.cell_of[0]]
             said: Iterable[str] = table.notes
             if asked.retrained:
                 repetitions = Repetitions.of(chosen, asked.systems, missing=missing)
@@ -185,7 +185,7 @@ def _parts(
             yield (metric, gain), part
 
 
-def _part(table: ScoreTable, cell: int, asked: Asked, metric: str) -> CellScores | str:
+def part_of(table: ScoreTable, cell: int, asked: Asked, metric: str) -> CellScores | str:
     """Return the differences of two systems of a table in a cell, or the scores of one."""
     if len(table.sizes) < 2:
         return f"a single {table.nouns.topic} has no limits"
@@ -240,7 +240,11 @@ def _notes_of_tiny(name: str, metric: str, table: ScoreTable, asked: Asked) -> l
     return []
 
 
-def _row(parts: Mapping[str, CellScores | str], bound: float | None, nouns: names.Nouns) -> Row:
+def row_of(
+    parts: Mapping[str, CellScores | str],
+    bound: float | None,
+    nouns: names.Nouns = names.USUAL_NOUNS,
+) -> Row:
     """Return the difference in the mean over collections; unknown if any of them is.
 
     bound: What the mean of one system is compared with; None for differences of two.

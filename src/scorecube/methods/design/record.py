@@ -14,6 +14,7 @@ from scorecube.declare import Preset, View, option_field
 from scorecube.errors import BadPlan, option
 from scorecube.methods.design import curves
 from scorecube.methods.design.estimates import design_of_cube, widths_of_cube, with_options
+from scorecube.methods.design.pair import Wanted, pair_design
 from scorecube.methods.design.sizes import topic_set_size, wcw
 from scorecube.methods.design.view import DESIGN, WCW
 
@@ -30,6 +31,11 @@ VARIANCE_OF = (
     "paired: of systems on the same topics (two-way residual); within: within systems (one-way, "
     "equation 1 of Sakai's papers). By default paired of a STUDY, unless --mode sakai; else within."
 )
+PAIR = (
+    "Two systems, such as ours,main: topics that their difference needs (paired t test), by number "
+    "of repetitions; and for other training runs, too."
+)
+DEFAULT_DIFFERENCE = 0.1
 DEFAULT_TOPICS = tuple(range(10, 201))
 
 
@@ -37,7 +43,8 @@ DEFAULT_TOPICS = tuple(range(10, 201))
 class Design(Calculation):
     """Topic set size design: how many topics does a test collection need?
 
-    Of variances that are given, or of those of the scores of collections, with their limits.
+    Of variances that are given, or of those of the scores of collections, with their limits; or for
+    the difference of two systems (``pair``), by the number of repetitions of each.
 
     References
     ----------
@@ -53,7 +60,7 @@ class Design(Calculation):
 
     name: ClassVar[str] = "design"
     view: ClassVar[View | None] = DESIGN
-    references: ClassVar[tuple[str, ...]] = ("sakai2016",)
+    references: ClassVar[tuple[str, ...]] = ("sakai2016", "miller2024")
     presets: ClassVar[Mapping[str, Preset]] = {
         "sakai-2017": Preset(SPREADSHEET),
         "sakai-shang-2016": Preset(SPREADSHEET | {"min_diff": 0.15}),
@@ -61,6 +68,7 @@ class Design(Calculation):
     examples: ClassVar[tuple[str, ...]] = (
         "--variance 0.0441 --min-diff 0.1 --systems 10",
         "STUDY --min-diff 0.05",
+        "STUDY --pair ours,main --min-diff 0.02",
         "--curves tools --variance 0.0182,0.1145 --out s2-figure-2.png",
     )
     selects: ClassVar[tuple[str, ...]] = SELECTS
@@ -79,6 +87,7 @@ class Design(Calculation):
         "exact", "Exact power, or as in Sakai's spreadsheet."
     )
     variance_of: Literal["paired", "within"] | None = option_field(None, VARIANCE_OF)
+    pair: tuple[str, ...] | None = option_field(None, PAIR)
     curves: Literal["noncentrality", "tools"] | None = option_field(
         None, "Those of Figure 1 or 2 of Sakai 2017; of tools for the variances that are given."
     )
@@ -88,6 +97,20 @@ class Design(Calculation):
         if self.curves == curves.NONCENTRALITY and self.variance is not None:
             text = f"{option('curves', self.curves)} depends on no {option('variance')}"
             raise BadPlan(text, option="curves")
+        if self.pair is not None:
+            self._check_pair()
+
+    def _check_pair(self) -> None:
+        """Refuse options that a pair does not have (BadPlan)."""
+        usual = {"variance": None, "width": None, "systems": 10, "method": "anova"}
+        usual |= {"mode": "exact", "variance_of": None, "curves": None}
+        for name, value in usual.items():
+            if single(getattr(self, name)) != value:
+                text = f"{option('pair')} is a paired t test of scores, without {option(name)}"
+                raise BadPlan(text, option=name)
+        for name in ("min_diff", "alpha", "beta"):
+            if isinstance(single(getattr(self, name)), tuple):
+                raise BadPlan(f"{option(name)}: {option('pair')} takes one number", option=name)
 
     def needs_scores(self) -> bool:
         return self.variance is None and self.curves is None
@@ -102,6 +125,11 @@ class Design(Calculation):
 
     def made_of(self, cubes: Mapping[str, CubeLike]) -> xr.Dataset:
         (cube,) = cubes.values()
+        if self.pair is not None:
+            settings = self._settings()
+            difference = settings["min_diff"] or DEFAULT_DIFFERENCE
+            wanted = Wanted(difference, settings["alpha"], settings["beta"])
+            return pair_design(cube, self.pair, wanted)
         result = design_of_cube(cube, variance_of=self.variance_of, **self._settings())
         is_one = not {*result["topics"].dims} - {"metric", "gain"}
         return with_options(result) if is_one and self.method == "anova" else result

@@ -14,13 +14,14 @@ from scorecube.analyses.frames import KEYS, labelled
 from scorecube.declare import TOPICS, Answer, Canvas, Table, View, interval, is_known, shown
 from scorecube.methods.design import curves
 from scorecube.methods.design import estimates as designs
+from scorecube.methods.design.pair import NEEDED, OF_PAIR, REPETITIONS
 
 SIZES = (
     *("method", "mode", "variance", "variance_of", "min_diff", "width", "systems"),
     *("alpha", "beta"),
     *("topics", "topics_low", "topics_high", "power"),
 )
-BESIDE = ("expected_width", "noncentrality", "exact_noncentrality")
+BESIDE = ("topics_retrained", "expected_width", "noncentrality", "exact_noncentrality")
 WIDTHS = ("route", "variance", "variance_of", "systems", "alpha", "beta", "topics", "width")
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 WORDS = {
@@ -59,6 +60,9 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     at_hand = result.attrs.get(names.N_TOPICS)
     if at_hand is None or result.attrs.get("method") == "ci":
         return
+    if "pair" in result.attrs:
+        yield from answers_of_pair(result)
+        return
     needed = f"{names.nouns(result.attrs).topics} needed"
     for row in labelled(sizes(result)):
         low = row["topics_low"]
@@ -76,6 +80,29 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             f"{WORDS[row['variance_of']]} of {row['variance']:.4f}; {enough}"
         )
         yield Answer(row["label"], row["topics"], low, high, ",.0f", clause, needed)
+
+
+def answers_of_pair(result: xr.Dataset) -> Iterator[Answer]:
+    """Yield the topics that the difference of two systems needs, with one repetition and more."""
+    nouns = names.nouns(result.attrs)
+    several = names.plural(nouns.repetition)
+    compared = " and ".join(result.attrs["pair"])
+    needed = result[NEEDED].values.ravel().tolist()
+    frame = sizes(result)
+    rows = labelled(frame[frame[REPETITIONS] == 1])
+    for row, repetitions in zip(rows, needed, strict=True):
+        clause = (
+            f"for a difference of {row['min_diff']:g} between {compared} (alpha {row['alpha']:g}, "
+            f"power {1 - row['beta']:.0%}), with one {nouns.repetition} of each"
+        )
+        if result.sizes[REPETITIONS] > 1:
+            enough = f"no number of {several} is enough"
+            if is_known(repetitions):
+                enough = f"{repetitions:.0f} {several} of each are needed"
+            at_hand = f"the {result.attrs[names.N_TOPICS]} {nouns.topics} at hand"
+            clause += f"; with {at_hand}, for other {several}, too, {enough}"
+        what = f"{nouns.topics} needed"
+        yield Answer(row["label"], row["topics"], form=",.0f", clause=clause, what=what)
 
 
 def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
@@ -130,13 +157,14 @@ DESIGN = View(
         "sizes": Table(
             (),
             make=sizes,
-            variables=designs.SIZES,
+            variables=(*designs.SIZES, *OF_PAIR),
             brief=(
                 shown("metric", "label"),
                 shown("difference", "min_diff"),
                 "width",
                 shown("topics needed", *interval("topics")),
                 shown("have", "n_topics"),
+                "repetitions",
                 *BESIDE,
                 "systems",
                 "variance",

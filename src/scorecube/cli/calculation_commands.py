@@ -14,8 +14,8 @@ from scorecube.analyses.shared_options import SHARED
 from scorecube.cli.analysis_commands import print_notes
 from scorecube.cli.options import (
     As,
-    File,
-    Form,
+    FormatOption,
+    OutPath,
     StudyPath,
     Text,
     argument,
@@ -39,7 +39,7 @@ COLLECTION = "collection"
 SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 """Before the first section of a docstring."""
 ALL_ROWS = 1_000_000
-Out = Annotated[File, flag("--out", "Draw into this file: .png, .svg or .pdf.")]
+Out = Annotated[OutPath, flag("--out", "Draw into this file: .png, .svg or .pdf.")]
 
 
 def calculation_command(name: str) -> Callable[..., None]:
@@ -67,7 +67,7 @@ def calculation_command(name: str) -> Callable[..., None]:
     if kind.instead:
         help_text = f"Study whose scores it takes; or {default_flag(kind.instead)}."
         study = keyword("study", Annotated[Text, argument("STUDY", help_text)], None)
-    behind = [keyword("form", Form, "text")]
+    behind = [keyword("form", FormatOption, "text")]
     if kind.view is not None and kind.view.figure is not None:
         behind.append(keyword("out", Out, None))
     if kind.presets:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scorecube.storage import Study
 
-Source = Annotated[Text, flag("--collection", "Made of this one; the only one by default.")]
+MadeOf = Annotated[Text, flag("--collection", "Made of this one; the only one by default.")]
 RUNS = (
     "Run files, directories or globs, plain or gzip; several may follow. Or the folder of "
     "NTCIREVAL's ranked lists <topic>/<topic>.<run>.res."
@@ -195,7 +195,7 @@ def fetch(
 def standardise(
     study: options.StudyPath,
     name: options.Name,
-    collection: Source = None,
+    collection: MadeOf = None,
     method: Annotated[Literal["std-AB", "std-CDF", "z"], flag("--method", STANDARD)] = "std-AB",
     reference_runs: Annotated[Text, flag("--reference-runs", "Known runs; all by default.")] = None,
     replace: options.Replace = False,
@@ -220,7 +220,7 @@ def preferences(
     study: options.StudyPath,
     file: Annotated[Path, argument("FILE", PREFERENCES)],
     name: options.Name,
-    collection: Source = None,
+    collection: MadeOf = None,
     replace: options.Replace = False,
 ) -> None:
     """Add the agreement of metrics with preferences of people as a collection of metrics.

@@ -162,10 +162,10 @@ VARIANCE_OF = (
 )
 VarianceOf = Annotated[Optional[Literal["paired", "within"]], flag("--variance-of", VARIANCE_OF)]
 Text = Optional[str]
-File = Optional[Path]
+OutPath = Optional[Path]
 TableFormat = Literal["text", "csv", "json", "markdown", "latex"]
-Form = Annotated[TableFormat, flag("--format", "Of the table.")]
-Collections = Annotated[Text, _shared(SHARED["collection"])]
+FormatOption = Annotated[TableFormat, flag("--format", "Of the table.")]
+CollectionNames = Annotated[Text, _shared(SHARED["collection"])]
 Metrics = Annotated[Optional[str], _shared(SHARED["metrics"])]
 Workers = Annotated[Optional[int], _shared(SHARED["workers"])]
 Cluster = Annotated[Optional[Path], _shared(SHARED["cluster"])]

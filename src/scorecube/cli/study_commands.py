@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
-from scorecube.cli.options import File, TableFormat, Text, argument, flag
+from scorecube.cli.options import OutPath, TableFormat, Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
@@ -29,7 +29,7 @@ PACKED = "swap, leaderboard, ..., and scores; all by default."
 MARK = "How to mark what the paper of the table has in boldface."
 WIDTH = "Place in an article of two columns that a table in LaTeX fits into."
 WHERE = "Of results with this option only, e.g. summary=area; several by commas."
-Analysis = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
+AnalysisName = Annotated[str, argument("ANALYSIS", "scores, swap, leaderboard, ...")]
 
 
 def where_of(text: str | None) -> dict[str, str]:
@@ -66,10 +66,10 @@ def info(
 
 def show(
     study: options.StudyPath,
-    analysis: Analysis,
+    analysis: AnalysisName,
     *,
     table: Annotated[Text, flag("--table", "Table of the analysis; the first by default.")] = None,
-    collection: options.Collections = None,
+    collection: options.CollectionNames = None,
     metrics: Annotated[Text, flag("--metrics", "Rows of these metrics only.")] = None,
     sort: Annotated[Text, flag("--sort", "Columns to sort by, e.g. share:desc,metric.")] = None,
     columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
@@ -116,8 +116,8 @@ def figure(
     study: options.StudyPath,
     analysis: Annotated[str, argument("ANALYSIS", "With a result; or scores, design or wcw.")],
     *,
-    out: Annotated[File, flag("--out", ".png, .svg or .pdf; ANALYSIS.png by default.")] = None,
-    collection: options.Collections = None,
+    out: Annotated[OutPath, flag("--out", ".png, .svg or .pdf; ANALYSIS.png by default.")] = None,
+    collection: options.CollectionNames = None,
     metrics: options.Metrics = None,
     by: Annotated[
         Optional[Literal["sampling", "gain"]], flag("--by", "Draw all of one collection.")
@@ -151,7 +151,7 @@ def figure(
 def report(
     study: options.StudyPath,
     out: Annotated[Path, flag("--out", "HTML file.")] = Path("report.html"),
-    collection: options.Collections = None,
+    collection: options.CollectionNames = None,
     title: Annotated[str, flag("--title", "By default the name of the study.")] = "",
     primary: Annotated[str, flag("--primary", "Metric in front; the first by default.")] = "",
     min_diff: Annotated[Optional[float], flag("--min-diff", MIN_DIFF, min=0, metavar="X")] = None,
@@ -255,7 +255,7 @@ def pack(
 
 
 def forget(
-    study: options.StudyPath, analysis: Analysis, collection: options.Collections = None
+    study: options.StudyPath, analysis: AnalysisName, collection: options.CollectionNames = None
 ) -> None:
     """Remove the results of an analysis, and its recorded blocks.
 

@@ -46,9 +46,9 @@ from scorecube.execute.executor import (
     run_items,
 )
 from scorecube.storage import BlockStore, gaps
+from scorecube.storage.archives import Interval
 from scorecube.storage.bounds import memory_limits
 
-Interval = tuple[int, int]
 blas_controller = cache(ThreadpoolController)
 """The controller of the loaded libraries, whose search takes milliseconds."""
 LOGGER = logging.getLogger("scorecube")
@@ -360,8 +360,8 @@ def _compute(
     label = "{0[0]}-{0[1]}".format
     is_visible = True
     if client is not None and blocks is not None:
-        with on_cluster(client):
-            is_visible = client.submit(blocks.sight, pure=False).result() == blocks.sight()
+        with on_cluster(client), blocks.place.marked() as marker:
+            is_visible = client.submit(blocks.place.read, marker).result() is not None
         if not is_visible:
             LOGGER.warning("workers do not see the study: this process records their blocks")
     there = replace(compute, blocks=blocks if is_visible else None)

@@ -200,7 +200,7 @@ class BlockStore:
     """Blocks of one piece of work (see `Plan.work_digest`); workers may have copies."""
 
     def __init__(self, place: Place, path: str, work: str) -> None:
-        self._place = place
+        self.place = place
         self._path = path
         self._work = work
 
@@ -211,7 +211,7 @@ class BlockStore:
 
     def intervals(self) -> list[Interval]:
         """Return the units of all recorded blocks; contents are not read."""
-        matches = filter(None, map(BLOCK.fullmatch, self._place.children(self._path)))
+        matches = filter(None, map(BLOCK.fullmatch, self.place.children(self._path)))
         return [(int(match[1]), int(match[2])) for match in matches]
 
     def _names(self, start: int, stop: int) -> tuple[str, str]:
@@ -224,13 +224,13 @@ class BlockStore:
         named = dict[str, Any](arrays)
         np.savez(file, **named)
         key, about = self._names(start, stop)
-        self._place.write(key, seal(about, file.getvalue()))
+        self.place.write(key, seal(about, file.getvalue()))
 
     def read(self, start: int, stop: int) -> Arrays:
         """Return the outputs of a block (CorruptStudy if it is damaged, or of other work)."""
         key, about = self._names(start, stop)
-        with self._place.reading(key):
-            content = unseal(about, self._place.read(key))
+        with self.place.reading(key):
+            content = unseal(about, self.place.read(key))
             with open_zip(content) as archive:
                 for member in archive.infolist():
                     _check_block(archive, member)
@@ -245,13 +245,8 @@ class BlockStore:
             if stop <= n_units and start // length == (stop - 1) // length
         ]
         keys = [self._names(*interval)[0] for interval in inside if interval not in held]
-        for _ in self._place.map(self._place.delete, keys):
+        for _ in self.place.map(self.place.delete, keys):
             pass
-
-    def sight(self) -> list[str]:
-        """Return what every process that sees the study sees: the heads of the collection."""
-        children = self._place.children(self.collection)
-        return [name for name in children if name.startswith("head.")]
 
     def valid_blocks(
         self, outputs: Iterable[str], n_units: int

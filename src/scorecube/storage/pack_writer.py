@@ -41,15 +41,15 @@ MOST_BYTES: Final = 2**28  # of the arrays of a task
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
-class Written(NamedTuple):
+class PackedFile(NamedTuple):
     """What is noted of a file: the beginning of its digest; its content, if it is metadata."""
 
     digest: str
     metadata: bytes
 
 
-Files = dict[str, Written]
-"""Files by their keys in a pack."""
+PackedFiles = dict[str, PackedFile]
+"""PackedFiles by their keys in a pack."""
 
 
 class Group(NamedTuple):
@@ -83,7 +83,7 @@ def write_pack(
     if is_there(target, pack):
         return pack
     writer = Writer(study.path, target.name, pack)
-    files = Files()
+    files = PackedFiles()
     if cubes:
         about = {"analysis": SCORES, "digest": digest_of_cubes(cubes)}
         files |= writer.write(SCORES, [(METADATA, describe_group({ABOUT: about}))])
@@ -100,7 +100,7 @@ def write_pack(
     return pack
 
 
-def _root(files: Files) -> bytes:
+def _root(files: PackedFiles) -> bytes:
     """Return the metadata of a pack: digest of all its files, metadata of all its groups."""
     digests = {key: file.digest for key, file in files.items()}
     metadata = {
@@ -150,7 +150,7 @@ class Survey:
 
 def _write_group(
     writer: Writer, label: str, group: Group, about: Mapping[str, Any], each: Each
-) -> Files:
+) -> PackedFiles:
     """Write the results of a group; return its files.
 
     about: Its attribute `ABOUT`.
@@ -163,7 +163,7 @@ def _write_group(
     return _together(each(filler.write_rows, tasks)) | filler.write_shared(about)
 
 
-def _together(parts: Iterable[Files]) -> Files:
+def _together(parts: Iterable[PackedFiles]) -> PackedFiles:
     """Return what tasks have written."""
     return dict(chain.from_iterable(part.items() for part in parts))
 
@@ -191,22 +191,22 @@ class Writer:
     target: str
     pack: str
 
-    def write(self, label: str, files: Iterable[tuple[str, bytes]]) -> Files:
+    def write(self, label: str, files: Iterable[tuple[str, bytes]]) -> PackedFiles:
         """Write files of a group by their keys in it; return them."""
         place = open_place(self.target)
 
-        def put(file: tuple[str, bytes]) -> tuple[str, Written]:
+        def put(file: tuple[str, bytes]) -> tuple[str, PackedFile]:
             name, content = file
             key = f"{label}/{name}"
             place.write(f"{self.pack}/{key}", content, synced=False)
-            return key, Written(digest_of(content)[:32], content if METADATA in name else b"")
+            return key, PackedFile(digest_of(content)[:32], content if METADATA in name else b"")
 
         return dict(place.map(put, files))
 
-    def copy_cubes(self, cubes: Sequence[Head]) -> Files:
+    def copy_cubes(self, cubes: Sequence[Head]) -> PackedFiles:
         """Copy the cubes of heads as they are."""
         place = open_place(self.study)
-        files = Files()
+        files = PackedFiles()
         for head in cubes:
             heads.check_group(place, head, CUBE)
             content = heads.files_of(place, head.group(CUBE))
@@ -236,7 +236,7 @@ class Filler:
         n_rows = min(_rows(of.n_bytes, MAX_CHUNK_BYTES), self.n_rows, self.n)
         return n_rows, *chunk_shape(of.shape, of.dtype)
 
-    def write_rows(self, task: tuple[int, Sequence[PackedResult]]) -> Files:
+    def write_rows(self, task: tuple[int, Sequence[PackedResult]]) -> PackedFiles:
         """Write the chunks of the results of a task, which has its number among all."""
         number, results = task
         place = open_place(self.writer.study)
@@ -252,7 +252,7 @@ class Filler:
                 key = chunk_key(name, (rows_before + position[0], *position[1:]))
                 yield key, encode_chunk(arrays[name][place], lengths)
 
-    def write_shared(self, about: Mapping[str, Any]) -> Files:
+    def write_shared(self, about: Mapping[str, Any]) -> PackedFiles:
         """Write metadata, and what all collections share."""
         shared = self.template.shared()
         others = [name for name in map(str, shared.coords) if name not in shared.dims]

@@ -281,6 +281,16 @@ class Place:
                 if error.errno not in (*RACES, errno.ENOTDIR):
                     raise
 
+    @contextmanager
+    def marked(self) -> Iterator[str]:
+        """Yield the key of a file that is there meanwhile: who reads it sees this place."""
+        marker = f".{secrets.token_hex(8)}{PARTIAL}"
+        self.write(marker, b"", synced=False)
+        try:
+            yield marker
+        finally:
+            self.delete(marker)
+
     def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
         """Yield what a function that reads or writes returns for each item, in order."""
         return map(function, items)

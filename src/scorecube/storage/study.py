@@ -6,9 +6,7 @@ import dataclasses
 import logging
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,7 +16,7 @@ from scorecube.names import GAIN, METRIC, RUN, SCORE
 from scorecube.storage import heads
 from scorecube.storage.collection import Collection
 from scorecube.storage.heads import CUBE, GROUPS, RANKINGS, Head
-from scorecube.storage.place import PARTIAL, Place
+from scorecube.storage.place import Place
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -177,16 +175,6 @@ class Study:
             known = ", ".join(self) or "none yet"
             raise UnknownCollection(f"{self.path}: no collection {name!r}; it has: {known}")
         return Collection(self, name)
-
-    @contextmanager
-    def marked(self) -> Iterator[str]:
-        """Yield the key of a file that is there meanwhile: who reads it sees this study."""
-        marker = f".{secrets.token_hex(8)}{PARTIAL}"
-        self.place.write(marker, b"", synced=False)
-        try:
-            yield marker
-        finally:
-            self.place.delete(marker)
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
         """Write files of `Collection.files` of another study."""

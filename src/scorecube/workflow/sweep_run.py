@@ -263,7 +263,7 @@ def _side_by_side(
             local = {"class": "distributed.LocalCluster", "options": options}
             client = stack.enter_context(open_executor(local)).client
         path = study.path if "://" in study.path else str(Path(study.path).absolute())
-        there = There(path, stack.enter_context(study.marked()), tasks[0].entries)
+        there = There(path, stack.enter_context(study.place.marked()), tasks[0].entries)
         run_items(client, there.blind, [path], lambda _, address: blind.append(address))
         how: dict[str, Any] = {"name": "sweep", "label": lambda one: one.task.collections[0]}
         if any(blind):

@@ -10,8 +10,10 @@ import pandas as pd
 from scorecube.report.readable import TO, Cells, aligned
 
 Fit = Literal["column", "page"]
-LETTERS = {"column": 52, "page": 112}
+LETTERS = {"column": 50, "page": 108}
 """Of small type in a column of 8.4 cm, and in the width of the page."""
+BESIDE = 2.6
+"""Letters that the space beside a column would hold."""
 LATEX = {letter: "\\" + letter for letter in "_%&#${}"} | {
     "^": r"\^{}",
     "~": r"\~{}",
@@ -24,6 +26,16 @@ LATEX = {letter: "\\" + letter for letter in "_%&#${}"} | {
     "‡": r"\textsuperscript{\ddag}",
     TO: "--",
 }
+SYMBOLS = {
+    "tau": r"$\tau$",
+    "tau b": r"$\tau_b$",
+    "tau_AP": r"$\tau_{AP}$",
+    "E rho^2": r"$E\rho^2$",
+    "Phi": r"$\Phi$",
+}
+"""Headings in LaTeX as papers print them."""
+LONGEST_HEADING = 16
+"""Letters of a heading in LaTeX that has one line."""
 MARKDOWN = re.compile(r"[\\`*\[\]<>|~]|&(?=#?\w+;)|\$(?=.*\$)|(?<!\w)_|_(?!\w)")
 """Marks of Markdown: an ampersand begins a character's name, dollars come in pairs."""
 MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
@@ -35,12 +47,32 @@ def _escaped(cells: Cells, form: str) -> Cells:
     numeric = set[str]()
     for name, texts in cells.columns.items():
         made = [marked(text, form) for text in texts]
-        heading = marked(name, form).ljust(3 * (form == "markdown"))
+        heading = _in_latex(name) if form == "latex" else marked(name, form).ljust(3)
         if name in cells.numeric:
             numeric.add(heading)
             made = [MINUS.sub("$-$", text) for text in made] if form == "latex" else made
         columns[heading] = made
     return Cells(columns, frozenset(numeric))
+
+
+def _in_latex(heading: str) -> str:
+    """Return a heading as papers print it, a long one in two lines."""
+    if heading in SYMBOLS:
+        return SYMBOLS[heading]
+    return r" \\ ".join(marked(line, "latex") for line in _lines(heading))
+
+
+def _lines(heading: str) -> list[str]:
+    """Return a heading in one line, or cut at the space that is nearest to its middle.
+
+    >>> _lines("share of comparisons")
+    ['share of', 'comparisons']
+    """
+    spaces = [found.start() for found in re.finditer(" ", heading)]
+    if len(heading) <= LONGEST_HEADING or not spaces:
+        return [heading]
+    middle = min(spaces, key=lambda at: abs(at - len(heading) / 2))
+    return [heading[:middle], heading[middle + 1 :]]
 
 
 def in_markdown(cells: Cells, caption: str) -> str:
@@ -58,15 +90,22 @@ def in_latex(cells: Cells, caption: str, fit: Fit | None) -> str:
     A table that is wider than its place is made smaller, by the package graphicx.
     """
     spec = "".join("r" if name in cells.numeric else "l" for name in cells.columns)
+    escaped = _escaped(cells, "latex")
+    stacked = {
+        name: rf"\shortstack[{place}]{{{name}}}"
+        for name, place in zip(escaped.columns, spec, strict=True)
+        if r"\\" in name
+    }
     text = (
-        pd.DataFrame(_escaped(cells, "latex").columns)
+        pd.DataFrame(escaped.columns)
+        .rename(columns=stacked)
         .style.hide(axis="index")
         .to_latex(column_format=spec, hrules=True)
         .replace(f"{{{spec}}}", f"{{{spec}}} % \\usepackage{{booktabs}}", 1)
         .rstrip()
     )
-    longest = [max(map(len, [name, *texts])) for name, texts in cells.columns.items()]
-    if fit is not None and sum(longest) + 2 * (len(longest) - 1) > LETTERS[fit]:
+    longest = [max(map(len, [*_lines(name), *texts])) for name, texts in cells.columns.items()]
+    if fit is not None and sum(longest) + BESIDE * len(longest) > LETTERS[fit]:
         text = text.replace("{booktabs}", "{booktabs,graphicx}", 1)
         text = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{text}}}"
     if not caption:

@@ -111,10 +111,19 @@ def render(
         conditions = [name for name in frame if roles.get(str(name)) == "condition"]
         in_caption = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
         constant = {name for name in in_caption if frame[name].nunique() < 2}
-        kept = [name for name, parts in layout.items() if parts[0] not in constant]
+        constant |= needless(frame, layout, cells)
+        kept = [name for name, parts in layout.items() if not {name, parts[0]} & constant]
         cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
     text = in_latex(cells, caption, fit) if form == "latex" else in_markdown(cells, caption)
     return written(text, form)
+
+
+def needless(frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells) -> set[str]:
+    """Return headings of columns without a value, and of teams that are their runs."""
+    dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
+    if names.TEAM in frame and frame[names.TEAM].equals(frame[names.RUN]):
+        dropped |= {name for name, parts in layout.items() if parts[0] == names.TEAM}
+    return dropped
 
 
 def text_table(cells: Cells, width: int | None = None) -> str:
@@ -251,7 +260,7 @@ def _shown(
     nouns = names.nouns(attrs)
     layout = {nouns.write(heading): parts for heading, parts in layout.items()}
     cells = readable(frame, layout)
-    dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
+    dropped = needless(frame, layout, cells)
     for name in {names.METRIC, names.GAIN, names.SAMPLING} & cells.columns.keys():
         texts = cells.columns[name]
         if len({*texts}) == 1 and (len(texts) > 1 or name == names.SAMPLING):
@@ -259,8 +268,6 @@ def _shown(
             metric = texts[0].partition(" (")[0]  # lower is better
             if name == names.METRIC and f"{names.METRIC}s {metric}" not in title:
                 title = f"{title}, {texts[0]}"
-    if names.TEAM in layout and frame[names.TEAM].equals(frame[names.RUN]):
-        dropped.add(names.TEAM)
     cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width)
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []

@@ -185,7 +185,7 @@ def merge(
 ) -> None:
     """Join studies; run it again to continue, or to add more studies.
 
-    Example: scorecube merge all.zarr monday.zarr tuesday.zarr
+    Example: scorecube merge all monday tuesday
     """
     from scorecube.storage import merge as merge_studies
 

@@ -97,7 +97,7 @@ def _study_of(given: object, folder: str) -> Study:
             f"{len(results)} results: report([cube, result, ...])"
         )
     name = str(cubes[0].attrs.get("collection", "scores"))
-    study = open_study(f"{folder}/study.zarr", mode="a")
+    study = open_study(f"{folder}/study", mode="a")
     study.add(name, cube=cubes[0])
     for result in results:
         study[name].write_result(result)

@@ -1,6 +1,6 @@
 """Read a sweep file (TOML): its collections, and its analyses with their options.
 
-    study = "study.zarr"
+    study = "study"
     trials = 1000
     seed = 1
 

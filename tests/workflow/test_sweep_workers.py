@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from scorecube.execute import executor
 from scorecube.execute.executor import Executor, run_items
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_run
-from scorecube.workflow.sweep_run import Outcome, Parcel, SweepTask
+from scorecube.workflow.sweep_run import Outcome, SweepTask
 from scorecube.workflow.tasks import plan_in_study
 
 ENTRIES = (sc.Entry(sc.Swap(size=10), trials=40), sc.Entry(sc.Tukey(), trials=30))
@@ -176,7 +177,8 @@ def test_the_largest_begin(client: Client, tmp_path: Path, monkeypatch: pytest.M
 
     def watched(client: Client, there: Any, parcels: Any, *others: Any, **how: Any) -> None:
         listed = list(parcels)
-        begun.extend(one.task.collections[0] for one in listed if isinstance(one, Parcel))
+        parcels = chain.from_iterable(one for one in listed if isinstance(one, list))
+        begun.extend(one.task.collections[0] for one in parcels)
         run_items(client, there, listed, *others, **how)
 
     monkeypatch.setattr(sweep_run, "run_items", watched)
@@ -217,3 +219,24 @@ def test_collections_are_analysed_side_by_side(
             xr.testing.assert_equal(found, result)
             assert found.attrs["digest"] == result.attrs["digest"]
         assert [at for at in done if at[1] == 2] == [(1, 2), (2, 2)]
+
+
+def test_many_small_collections_are_a_task_and_failures_are_each_their_own(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> xr.Dataset:
+        raise RuntimeError("no data")
+
+    sizes = list[int]()
+    call = sweep_run.There.__call__
+
+    def counted(there: sweep_run.There, parcels: Any) -> list[Outcome]:
+        sizes.append(len(parcels))
+        return call(there, parcels)
+
+    monkeypatch.setattr(sweep_run.There, "__call__", counted)
+    sources = {f"c{seed:02d}": partial(make, 0) for seed in range(36)} | {"c99": broken}
+    with pytest.raises(SweepFailed, match="1 of 37 collections") as caught:
+        sc.sweep([sc.Reliability()], sources, client=client, study=tmp_path / "s")
+    assert caught.value.results.sizes["collection"] == 36
+    assert sorted(sizes) == [1] + [2] * 18  # 37 of 8 tasks for each of two workers

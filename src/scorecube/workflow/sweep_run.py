@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,10 @@ from scorecube.workflow.tasks import REQUEST, Cubes, plan_in_study
 LOGGER = logging.getLogger("scorecube")
 PATIENCE = 20.0
 """Predicted seconds of the remaining tasks from which on processes are worth their start."""
+MOST_TOGETHER = 16
+"""Collections of a task of dask, which costs the driver and the scheduler some milliseconds."""
+TASKS_OF_WORKER = 8
+"""Tasks that each worker has at least, where there are as many collections."""
 READING = "reading"
 """Subject of a problem that is no analysis."""
 Keep = Callable[["Outcome"], None]
@@ -196,7 +201,11 @@ class There:
     marker: str
     entries: Mapping[int, Entry]
 
-    def __call__(self, parcel: Parcel) -> Outcome:
+    def __call__(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+        return [self.outcome(parcel) for parcel in parcels]
+
+    def outcome(self, parcel: Parcel) -> Outcome:
+        """Return what came of one task."""
         task = replace(parcel.task, entries=self.entries)
         if (study := self.study()) is not None:
             return compute(study, task, on_worker())
@@ -244,17 +253,19 @@ def _side_by_side(
                 sent.append(task)
                 yield parcel._replace(task=replace(parcel.task, entries={}))
 
-    def take(position: int, outcome: Outcome) -> None:
-        if outcome.files:
-            stored = outcome.stored
-            outcome.stored = []
-            with outcome.noting(sent[position].collections[0], READING):
-                take_files(study, outcome.files)
-                outcome.stored = stored
-        if outcome.elsewhere:
-            left.append(sent[position])
-        else:
-            keep(outcome)
+    def take(position: int, outcomes: list[Outcome]) -> None:
+        first = position * together
+        for task, outcome in zip(sent[first : first + together], outcomes, strict=True):
+            if outcome.files:
+                stored = outcome.stored
+                outcome.stored = []
+                with outcome.noting(task.collections[0], READING):
+                    take_files(study, outcome.files)
+                    outcome.stored = stored
+            if outcome.elsewhere:
+                left.append(task)
+            else:
+                keep(outcome)
 
     with ExitStack() as stack:
         client = executor.client
@@ -265,15 +276,29 @@ def _side_by_side(
         path = study.path if "://" in study.path else str(Path(study.path).absolute())
         there = There(path, stack.enter_context(study.place.marked()), tasks[0].entries)
         run_items(client, there.blind, [path], lambda _, address: blind.append(address))
-        how: dict[str, Any] = {"name": "sweep", "label": lambda one: one.task.collections[0]}
+        how: dict[str, Any] = {"name": "sweep", "label": _label}
+        together = min(MOST_TOGETHER, len(tasks) // (TASKS_OF_WORKER * executor.workers)) or 1
         if any(blind):
+            together = 1
             how["ahead"] = 2 * executor.workers  # whole collections, which are in memory here
             LOGGER.warning(
                 "workers, such as %s, do not see %s: they send results, and this process stores "
                 "them", blind[0], path,
             )  # fmt: skip
-        run_items(client, there, parcels(), take, **how)
+        run_items(client, there, _batched(parcels(), together), take, **how)
     return left
+
+
+def _batched(parcels: Iterator[Parcel], n: int) -> Iterator[list[Parcel]]:
+    """Yield n at a time, and what is left."""
+    while batch := list(islice(parcels, n)):
+        yield batch
+
+
+def _label(parcels: Sequence[Parcel]) -> str:
+    """Return the name of the first collection, and how many others there are."""
+    more = f" and {len(parcels) - 1} more" if len(parcels) > 1 else ""
+    return f"{parcels[0].task.collections[0]}{more}"
 
 
 def _largest_first(study: Study, tasks: Sequence[SweepTask]) -> list[SweepTask]:

@@ -5,6 +5,7 @@ Reference: Miller 2024, "Adding error bars to evals", sections 3 and 5.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -59,6 +60,10 @@ class Wanted(NamedTuple):
     difference: float
     alpha: float
     beta: float
+
+    def options(self) -> dict[str, float]:
+        """Return them as options of a design."""
+        return {"min_diff": self.difference, "alpha": self.alpha, "beta": self.beta}
 
 
 class Spread(NamedTuple):
@@ -160,7 +165,9 @@ def pair_design(
     added = {variable.name: found[variable.name].variable for variable in OF_PAIR}
     kept = {key: read.attrs[key] for key in ("collection", names.WORDS) if key in read.attrs}
     notes = [*table.notes, *sizes.attrs["notes"], *_notes(of, table.nouns.repetition)]
-    facts = {"pair": list(of.by_system), "n_topics": at_hand, "notes": notes}
+    options = {"method": "t", "pair": list(of.by_system)} | wanted.options()
+    facts: dict[str, Any] = {"pair": list(of.by_system), "n_topics": at_hand, "notes": notes}
+    facts["plan"] = json.dumps({"options": options})
     return annotate(sizes.assign(added), OF_PAIR).assign_attrs(kept | facts)
 
 

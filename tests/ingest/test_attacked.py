@@ -17,6 +17,7 @@ READ: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, float]]] = {
     # Files, options, and the mean of each "metric run".
     "columns of lists": ({"r.json": {key: [row[key] for row in ROWS] for key in ROWS[0]}}, {}, {"acc a": 0.5}),
     "names with dots": ({"r.json": [{"model": {"name": r["model"]}, "item": r["item"], "acc": r["acc"]} for r in ROWS]}, {}, {"acc b": 0.5}),
+    "lists of topics by run": ({"r.json": {"runs": [{"name": "a", "scores": [{"qid": "1", "acc": 0.5}, {"qid": "2", "acc": 1}]}]}}, {}, {"acc a": 0.75}),
     "numbers by id": ({"a.json": IDS, "b.json": {**IDS, "q1": 0.8}}, {}, {"score a": 0.5, "score b": 0.6}),
     "flags by name": ({"a.json": {"x": True, "y": False}, "b.json": {"x": True, "y": True}}, {}, {"score a": 0.5, "score b": 1.0}),
     "numbers by name": ({"a.json": {"x": 0.5, "why": 0.25}}, {"run_column": "file"}, {"score a": 0.375}),

@@ -195,6 +195,8 @@ def table_of_records(
             if not isinstance(value, list | dict) and prefix and not name.startswith(prefix)
         }
         records = list(enumerate(places[place], 1))
+    if not wanted:
+        records = _with_inner_rows(records)
     rows = [row for _, row in records]
     frame = pd.DataFrame(rows, dtype=object)
     if any(dict in set(map(type, frame[name])) for name in frame):
@@ -214,6 +216,24 @@ def table_of_records(
     notes = [f"not read: {listed(unread)}, outside of the rows"] if unread else []
     lines = [line for line, _ in records] if has_lines else []
     return CellTable(table_of_frame(frame, lines), tuple(notes), path)
+
+
+def _with_inner_rows(records: Sequence[Record]) -> Sequence[Record]:
+    """Return the objects in the only lists of objects that have numbers, with the fields beside.
+
+    Objects that have numbers themselves, or names as their inner ones, are rows as they are.
+    """
+    fields = [(name, value) for _, row in records for name, value in row.items()]
+    lists = {name for name, value in fields if objects_in(value)}
+    beside = {name for name, value in fields if name not in lists}
+    if len(lists) != 1 or any(isinstance(value, int | float) for _, value in fields):
+        return records
+    (place,) = lists
+    inner = [(line, row, one) for line, row in records for one in objects_in(row.get(place))]
+    has_numbers = any(isinstance(value, int | float) for *_, one in inner for value in one.values())
+    if not has_numbers or any(not beside.isdisjoint(one) for *_, one in inner):
+        return records
+    return [(line, {name: row.get(name) for name in beside} | one) for line, row, one in inner]
 
 
 def _rows_of_columns(whole: Mapping[str, Any]) -> Rows:

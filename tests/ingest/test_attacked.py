@@ -41,6 +41,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "numbers by name": ({"a.json": {"x": 0.5, "why": 0.25}}, {}, "run_column"),
     "a board with keys": ({"a.csv": "key,Model,rating\na,A,1250\nb,B,1200\n"}, {}, "means"),
     "deviations of LaTeX": ({"a.csv": "topic;m;n\nq1;$71.2 \\pm 1.3$;$70.1 \\pm .9$\n"}, {}, "means"),
+    "counts by level": ({"a.json": {"levels": {"0": 30, "1": 4}, "name": "x"}}, {}, "column"),
     "folds of means": ({"a.csv": "model,fold,acc\nm,1,.5\nm,2,.7\nn,1,.4\n"}, {}, "topic_column='fold'"),
     "blanks between cells": ({"a.txt": "model  item  f1\nm  1  0.5\n"}, {}, "commas"),
     "no matrix": ({"a.txt": "map 1 0.5\nmap 2 0.4\n"}, {"layout": "matrix"}, "scores"),

@@ -169,9 +169,7 @@ def _of_both(columns: Columns, at: Roles) -> list[Reading]:
     pair = [columns.named[name] for name in names_in(at, "run", "topic") if name in columns.named]
     is_told = "topic" in columns.chosen or len(pair) != 2 or len(pair[0].values) < 2
     if not is_told and all(one.values.is_unique for one in pair):
-        return [
-            Reading(MEANS, f"a row for each {run[0]}, each with a {pair[1].name} of its own", at)
-        ]
+        return [Reading(MEANS, f"a row for each {run[0]}, with another {pair[1].name} each", at)]
     readings = [Reading(LONG, f"runs in column {run[0]}", at)]
     values = tuple(one.name for one in columns.free(at) if one.word == "value")
     is_told = not values or "run" in columns.chosen or "metric" in at

@@ -264,14 +264,17 @@ def _rows_of_ids(whole: Mapping[str, Any], wanted: Collection[str], path: PathLi
 
 
 def _rows_by_id(value: object) -> Rows:
-    """Return the rows of an object of flags, or of numbers by id; else none."""
+    """Return the rows of an object of flags, or of scores by id; else none, as of counts."""
     from scorecube.ingest.headings import are_ids
 
     if not isinstance(value, dict) or len(value) < 2:
         return []
-    is_flat = all(isinstance(one, int | float) for one in value.values())
-    are_flags = all(isinstance(one, bool) for one in value.values())
-    if not is_flat or not (are_flags or are_ids([*value])):
+    scores = [*value.values()]
+    if not all(isinstance(one, int | float) for one in scores):
+        return []
+    are_flags = all(isinstance(one, bool) for one in scores)
+    are_scores = {*scores} <= {0, 1} or any(one % 1 for one in scores)
+    if not are_flags and not (are_scores and are_ids([*value])):
         return []
     return [{KEY: name, SCORE: score} for name, score in value.items()]
 

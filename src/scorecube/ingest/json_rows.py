@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from operator import itemgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
@@ -223,24 +224,29 @@ def _with_inner_rows(records: Sequence[Record]) -> Sequence[Record]:
 
     Objects that have numbers themselves, or names as their inner ones, are rows as they are.
     """
-    fields = [(name, value) for _, row in records for name, value in row.items()]
+    fields = [*chain.from_iterable(row.items() for _, row in records)]
     lists = {name for name, value in fields if objects_in(value)}
-    beside = {name for name, value in fields if name not in lists}
+    beside = {name for name, _ in fields if name not in lists}
     if len(lists) != 1 or any(isinstance(value, int | float) for _, value in fields):
         return records
     (place,) = lists
-    inner = [(line, row, one) for line, row in records for one in objects_in(row.get(place))]
-    has_numbers = any(isinstance(value, int | float) for *_, one in inner for value in one.values())
-    if not has_numbers or any(not beside.isdisjoint(one) for *_, one in inner):
-        return records
-    return [(line, {name: row.get(name) for name in beside} | one) for line, row, one in inner]
+    inner: list[Record] = []
+    has_numbers = False
+    for line, row in records:
+        labels = {name: row.get(name) for name in beside}
+        for one in objects_in(row.get(place)):
+            if not labels.keys().isdisjoint(one):
+                return records
+            inner.append((line, labels | one))
+            has_numbers |= any(isinstance(value, int | float) for value in one.values())
+    return inner if has_numbers else records
 
 
 def _rows_of_columns(whole: Mapping[str, Any]) -> Rows:
     """Return the rows of an object whose fields are columns: lists of one length; else none."""
     columns = [one for one in whole.values() if isinstance(one, list)]
     sizes = {len(one) for one in columns}
-    is_nested = any(isinstance(cell, dict | list) for one in columns for cell in one)
+    is_nested = any(isinstance(cell, dict | list) for cell in chain.from_iterable(columns))
     if is_nested or len(columns) < max(2, len(whole)) or len(sizes) > 1:
         return []
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]

@@ -103,11 +103,10 @@ def _read(columns: Columns, reading: Reading, metric: str | None) -> list[ScoreP
 
 def _are_of_runs(columns: Columns, reading: Reading, names: Sequence[str]) -> bool:
     """Return whether files of other runs each are called as no measure, and so name no metric."""
-    runs = [
-        labels_of(table.frame[name]).categories
-        for table in columns.tables
-        for name in reading.at.get("run", ())
-    ]
+    if "run" not in reading.at:
+        return False
+    (down,) = reading.at["run"]
+    runs = [labels_of(table.frame[down]).categories for table in columns.tables]
     is_apart = sum(map(len, runs)) == len({*chain.from_iterable(runs)})
     return len(runs) > 1 and is_apart and not any(map(measures.is_measure, names))
 

@@ -151,7 +151,8 @@ def example_of_ntcireval() -> Iterator[float]:
         *("nDCG@1000", "nERR@1000", "P@1000", "Hit@1000", "AP(judged_only=True)"),
         *("Q(judged_only=True)", "RBP(judged_only=True)", "ERR(judged_only=True)"),
         *("nDCG(judged_only=True,b=2)@1000", "nDCG(judged_only=True)@1000"),
-        "nERR(judged_only=True)@1000",
+        *("nERR(judged_only=True)@1000", "NCUgu(nu=P)", "NCUgu", "NCUrb(nu=P)", "NCUrb"),
+        *("NCUgu(judged_only=True)", "NCUrb(judged_only=True,nu=P)"),
     ):
         scored = parse_metric(name).score(levels, np.array([1, 4, 3, 3]), gain_values("3:2:1", 3))
         yield float(scored)

@@ -20,6 +20,8 @@ SAMPLE_LAB = "dummy11 L0\ndummy01 L3\ndummy12\ndummy04 L2\n"
 SAMPLE = {
     "RR": 0.5, "O": 0.5, "P-measure": 0.5, "P+": 0.5, "AP": 0.1, "Q": 0.0967, "RBP": 0.0761, "ERR": 0.4062,
     "nDCG(b=2)@1000": 0.3380, "nDCG@1000": 0.2760, "P@1000": 0.0020, "nERR@1000": 0.4710, "Hit@1000": 1.0,
+    "NCUgu(nu=P)": 0.1316, "NCUgu": 0.1281, "NCUrb(nu=P)": 0.1215, "NCUrb": 0.1175,
+    "NCUgu(judged_only=True)": 0.1404, "NCUrb(judged_only=True,nu=P)": 0.1412,
 }  # fmt: skip
 """What NTCIREVAL's README prints for its sample files with gains 1:2:3."""
 

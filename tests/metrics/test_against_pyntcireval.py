@@ -33,6 +33,10 @@ WHOLE_LIST: dict[str, Make] = {
     "nERR": lambda counts, gains, k: ntcir.nERR(counts, gains, None),
     "RBP": lambda counts, gains, k: ntcir.RBP(counts, gains, 0.95),
     "RBP(p=0.8)": lambda counts, gains, k: ntcir.RBP(counts, gains, 0.8),
+    "NCUgu": lambda counts, gains, k: ntcir.NCUguBR(counts, gains, gains, 1.0),
+    "NCUgu(nu=P)": lambda counts, gains, k: ntcir.NCUguP(counts, gains, gains),
+    "NCUrb": lambda counts, gains, k: ntcir.NCUrbBR(counts, gains, 0.95, 1.0),
+    "NCUrb(nu=P,gamma=0.8)": lambda counts, gains, k: ntcir.NCUrbP(counts, gains, 0.8),
 }
 WITH_CUTOFF: dict[str, Make] = {
     "P": lambda counts, gains, k: ntcir.Precision(k),

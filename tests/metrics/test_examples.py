@@ -97,6 +97,35 @@ def test_err_forms() -> None:
     assert fig3("nERR@1", Z) == pytest.approx((1 / 4) / (3 / 4), rel=1e-12)
 
 
+def test_bpref_of_r_and_of_n_by_hand() -> None:
+    # R = 2 relevant, N = 4 judged not; above the relevant ones 1 and 3 of these.
+    levels = np.array([0, B, 0, 0, A], np.int8)
+    judged = np.array([4, 1, 1, 0])
+    expected = {
+        "bpref": ((1 - 1 / 2) + 0) / 2,
+        "bpref_R": ((1 - 1 / 2) + 0) / 2,
+        "bpref_N": ((1 - 1 / 4) + (1 - 3 / 4)) / 2,
+    }
+    for name, value in expected.items():
+        assert parse_metric(name).score(levels, judged, gain_values("3:2:1", 3)) == value
+    few = np.array([1, 1, 1, 0])  # one not relevant, as all that a list can have
+    short = np.array([0, B, A], np.int8)
+    found = [
+        float(parse_metric(name).score(short, few, gain_values("3:2:1", 3)))
+        for name in ("bpref", "bpref_R", "bpref_N")
+    ]
+    assert found == [0.0, 0.5, 0.0]
+
+
+def test_gap_is_average_precision_of_users_with_different_thresholds() -> None:
+    # Thresholds B, A, S are of a third of the users each: sums of precision over relevant documents.
+    at_b = 1 / 1 + 2 / 2
+    at_a = at_s = 1 / 2
+    assert fig3("GAP", Z) == pytest.approx((at_b + at_a + at_s) / (3 + 2 + 1), rel=1e-12)
+    assert fig3("GAP", Z, "1:1:1") == pytest.approx(fig3("AP", Z), rel=1e-12)
+    assert fig3("GAP@1", Z) == pytest.approx(1 / 3, rel=1e-12)
+
+
 def test_the_first_answer_of_a_class_counts(tmp_path: Path) -> None:
     """Sakai 2005, section 4.3: answers with levels S, A, B, in classes of equal answers.
 

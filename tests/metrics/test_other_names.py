@@ -184,6 +184,8 @@ def of_ntcireval(name: str) -> Scores:
             "ERR@k": lambda of=of: ntcir.ERR(*of), "nERR@k": lambda of=of: ntcir.nERR(*of, K), "Hit@k": lambda: ntcir.Hit(K),
             "RBP@k": lambda of=of: ntcir.RBP(*of, 0.95), "MSnDCG@k": lambda of=of: ntcir.MSnDCG(*of, K),
             "nDCG@k": lambda of=of: ntcir.nDCG(*of, 2.0, K),
+            "NCUgu,P": lambda of=of: ntcir.NCUguP(*of, of[1]), "NCUgu,BR": lambda of=of: ntcir.NCUguBR(*of, of[1], 1.0),
+            "NCUrb,P": lambda of=of: ntcir.NCUrbP(*of, 0.95), "NCUrb,BR": lambda of=of: ntcir.NCUrbBR(*of, 0.95, 1.0),
         }  # fmt: skip
         found[topic] = float(makes[name]().compute(labelled))
     return found

@@ -156,6 +156,17 @@ def test_q_and_r_measure_are_counts_with_tiny_gains_and_weighted_precision_with_
 
 
 @examples
+@given(case=relevant_topics, cutoff=st.integers(0, 12))
+def test_utility_of_evenly_stopping_users_is_ap_and_q(case: Case, cutoff: int) -> None:
+    binary = replace(case, gains=BINARY_GAINS)
+    at = f"@{cutoff}" if cutoff else ""
+    for name in ("GAP", "NCUgu(nu=P)", "NCUrb(nu=P,gamma=0.999999999)"):
+        assert value(name + at, binary) == pytest.approx(value("AP" + at, case), abs=1e-7)
+    for name in ("NCUgu", "NCUrb(gamma=0.999999999)"):
+        assert value(name + at, binary) == pytest.approx(value("Q" + at, binary), abs=1e-7)
+
+
+@examples
 @given(case=relevant_topics)
 def test_binary_r_measure_is_r_precision_and_r_wp(case: Case) -> None:
     binary = replace(case, gains=BINARY_GAINS)  # Sakai 2004 eq 22

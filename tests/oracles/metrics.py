@@ -278,6 +278,64 @@ def bpref(topic: Topic) -> Number:
     return sum((1 - Fraction(min(k, r), min(r, n)) if k else 1 for k in above), 0) / Fraction(r)
 
 
+def bpref_r(topic: Topic) -> Number:
+    """Mean over R of 1 - min(n, R) / R (Buckley and Voorhees 2004)."""
+    r = topic.n_relevant
+    above = [topic.listed[: rank - 1].count(0) for rank in topic.relevant_ranks]
+    return sum((1 - Fraction(min(k, r), r) for k in above), Fraction(0)) / r
+
+
+def bpref_n(topic: Topic) -> Number:
+    """Mean over R of 1 - n / N."""
+    above = [topic.listed[: rank - 1].count(0) for rank in topic.relevant_ranks]
+    kept = [1 - Fraction(k, topic.n_nonrelevant) if k else 1 for k in above]
+    return sum(kept, Fraction(0)) / topic.n_relevant
+
+
+def cumulative_utility(
+    topic: Topic, stops: Sequence[Number], of_ideal: Sequence[Number], nu: str
+) -> Number:
+    """Utility at relevant ranks times the probability to stop there (Sakai and Robertson 2008).
+
+    stops, of_ideal: Stop values of the relevant documents of the list, and of the best list.
+    """
+    utilities = [
+        topic.blended_ratio(rank) if nu == "BR" else Fraction(topic.count(rank), rank)
+        for rank in topic.relevant_ranks
+    ]
+    terms = [stop * utility for stop, utility in zip(stops, utilities, strict=True)]
+    return ratio(sum(terms, Fraction(0)), sum(of_ideal, Fraction(0)))
+
+
+def ncu_graded_uniform(topic: Topic, nu: str = "BR") -> Number:
+    """Stop values are gains."""
+    best = [topic.gain_of[level] for level in topic.ideal[: topic.limit]]
+    return cumulative_utility(topic, [topic.g(rank) for rank in topic.relevant_ranks], best, nu)
+
+
+def ncu_rank_biased(topic: Topic, nu: str = "BR", gamma: float = 0.95) -> Number:
+    """Stop values fall by gamma with every relevant document."""
+    share = Fraction(gamma)
+    powers = [share**k for k in range(max(len(topic.listed), topic.n_relevant))]
+    found = powers[: len(topic.relevant_ranks)]
+    return cumulative_utility(topic, found, powers[: min(topic.limit, topic.n_relevant)], nu)
+
+
+def graded_average_precision(topic: Topic) -> Number:
+    """Robertson, Kanoulas and Yilmaz 2010, as they write it: pairs of relevant documents of the list.
+
+    The users to whom both are relevant are those of the lower level; their share is its gain.
+    """
+    terms = [
+        topic.gain_of[min(topic.listed[m - 1], topic.listed[n - 1])] / Fraction(n)
+        for n in topic.relevant_ranks
+        for m in topic.relevant_ranks
+        if m <= n
+    ]
+    best = [topic.gain_of[level] for level in topic.ideal[: topic.limit]]
+    return ratio(sum(terms, Fraction(0)), sum(best, Fraction(0)))
+
+
 ORACLES: Mapping[str, Callable[..., Number]] = {
     "AP": average_precision,
     "P": precision,
@@ -303,6 +361,11 @@ ORACLES: Mapping[str, Callable[..., Number]] = {
     "nERR": nerr,
     "RBP": rank_biased_precision,
     "bpref": bpref,
+    "bpref_R": bpref_r,
+    "bpref_N": bpref_n,
+    "NCUgu": ncu_graded_uniform,
+    "NCUrb": ncu_rank_biased,
+    "GAP": graded_average_precision,
 }
 
 

@@ -51,7 +51,8 @@ DIFFERENT = {
 
 PyTerrier has the names of trec_eval and ir_measures; ndeval has no metric of this package."""
 SHAPE = re.compile(
-    r"(?P<name>[A-Za-z#+][\w#+\- ]*?)(?P<inside>\(.*\))?(?:(?P<mark>_at_|[@_.])(?P<cut>\d{1,8}|k))?"
+    r"(?P<name>[A-Za-z#+][\w#+\- ,]*?)(?P<inside>\(.*\))?"
+    r"(?:(?P<mark>_at_|[@_.])(?P<cut>\d{1,8}|k))?"
 )
 
 

@@ -4,7 +4,7 @@ Importing this package registers its metrics; a metric in a file of your own is 
 importing that file, see `metric`.
 """
 
-from scorecube.metrics import binary, blended, cascade, cumulative_gain, reciprocal  # noqa: F401
+from scorecube.metrics import binary, blended, cascade, cumulative_gain, reciprocal, utility  # noqa: F401
 from scorecube.metrics.gain_settings import gain_values
 from scorecube.metrics.parameters import Parameter
 from scorecube.metrics.parsing import parse_metric

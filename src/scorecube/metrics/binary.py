@@ -1,8 +1,8 @@
-"""Binary relevance: AP, P, Recall, Rprec, RR, Hit, bpref."""
+"""Binary relevance: AP, P, Recall, Rprec, RR, Hit, and binary preference (bpref)."""
 
 from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
-from scorecube.metrics.common import first_relevant, n_relevant, n_scored
+from scorecube.metrics.common import first_relevant, n_best, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, called, metric
 
 
@@ -26,14 +26,13 @@ def average_precision(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average precision: mean over the relevant documents of precision at their ranks."""
-    relevant = n_relevant(judged)
     count = 0
     total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             count += 1
             total += count / ranks[k]
-    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
+    out[0] = total / n_best(judged, cutoff)
 
 
 @metric(
@@ -125,6 +124,22 @@ def hit(
     out[0] = 1.0 if first_relevant(levels, n) < n else 0.0
 
 
+@compiled
+def preference(ranks: Ints, levels: Ints, judged: Ints, most: int, whole: int) -> float:
+    """Return the mean over the R relevant documents of 1 - min(n, most) / whole.
+
+    n of the non-relevant documents are above.
+    """
+    above = 0
+    total = 0.0
+    for k in range(n_scored(ranks, 0)):
+        if levels[k] == 0:
+            above += 1
+        else:
+            total += 1.0 - min(above, most) / whole if above > 0 else 1.0
+    return total / n_relevant(judged)
+
+
 @metric(
     "bpref",
     range=UNIT,
@@ -141,12 +156,33 @@ def bpref(
     n of the N non-relevant documents are above.
     """
     relevant = n_relevant(judged)
-    fewer = min(relevant, judged[0])
-    above = 0
-    total = 0.0
-    for k in range(n_scored(ranks, 0)):
-        if levels[k] == 0:
-            above += 1
-        else:
-            total += 1.0 - min(above, relevant) / fewer if above > 0 else 1.0
-    out[0] = total / relevant
+    out[0] = preference(ranks, levels, judged, relevant, min(relevant, judged[0]))
+
+
+@metric(
+    "bpref_R",
+    range=UNIT,
+    source="NTCIREVAL bpref_R; the first form of bpref, Buckley and Voorhees 2004",
+    cutoff="none",
+    non_relevant=True,
+)
+def bpref_r(
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
+) -> None:
+    """Binary preference over R: mean over the relevant documents of 1 - min(n, R) / R."""
+    relevant = n_relevant(judged)
+    out[0] = preference(ranks, levels, judged, relevant, relevant)
+
+
+@metric(
+    "bpref_N",
+    range=UNIT,
+    source="NTCIREVAL bpref_N; Sakai 2007 (Alternatives to bpref)",
+    cutoff="none",
+    non_relevant=True,
+)
+def bpref_n(
+    ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
+) -> None:
+    """Binary preference over N: mean over the relevant documents of 1 - n / N."""
+    out[0] = preference(ranks, levels, judged, judged[0], judged[0])

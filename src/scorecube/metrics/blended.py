@@ -9,7 +9,7 @@ from typing import Any
 
 from scorecube.kernels.arrays import Ints, Vec
 from scorecube.kernels.jit import compiled
-from scorecube.metrics.common import first_relevant, ideal_gain, n_relevant, n_scored
+from scorecube.metrics.common import first_relevant, ideal_gain, n_best, n_relevant, n_scored
 from scorecube.metrics.registry import UNIT, called, metric
 
 
@@ -70,9 +70,8 @@ def q_measure(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Q-measure: mean over the relevant documents of the blended ratio at their ranks."""
-    relevant = n_relevant(judged)
     total, _, _ = blended_sum(ranks, levels, judged, gains, n_scored(ranks, cutoff))
-    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
+    out[0] = total / n_best(judged, cutoff)
 
 
 @compiled
@@ -115,14 +114,13 @@ def average_weighted_precision(
     ranks: Ints, levels: Ints, judged: Ints, gains: Vec, cutoff: int, parameters: Vec, out: Vec
 ) -> None:
     """Average weighted precision: mean over the relevant documents of WP at their ranks."""
-    relevant = n_relevant(judged)
     gain = 0.0
     total = 0.0
     for k in range(n_scored(ranks, cutoff)):
         if levels[k] > 0:
             gain += gains[levels[k]]
             total += gain / ideal_gain(judged, gains, ranks[k]) if gain > 0.0 else 0.0
-    out[0] = total / (cutoff if 0 < cutoff < relevant else relevant)
+    out[0] = total / n_best(judged, cutoff)
 
 
 @metric(

@@ -86,6 +86,13 @@ def n_relevant(judged: Ints) -> int:
 
 
 @compiled
+def n_best(judged: Ints, cutoff: int) -> int:
+    """Return min(l, R), the number of relevant documents of the ideal list down to a cut-off."""
+    relevant = n_relevant(judged)
+    return cutoff if 0 < cutoff < relevant else relevant
+
+
+@compiled
 def ideal_gain(judged: Ints, gains: Vec, rank: int) -> float:
     """Return cg_I(rank), the cumulative gain of the ideal list; constant beyond R."""
     left = rank

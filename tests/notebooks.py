@@ -60,6 +60,7 @@ def new_shell() -> Any:
     """Return IPython's shell without history; it keeps values instead of printing them."""
     from IPython.core.displayhook import DisplayHook
     from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.pylabtools import select_figure_formats
     from traitlets.config import Config
 
     class Silent(DisplayHook):
@@ -71,8 +72,10 @@ def new_shell() -> Any:
 
     config = Config()
     config.HistoryManager.enabled = False
-    shell: Any = InteractiveShell
-    return shell(config=config, displayhook_class=Silent)
+    kind: Any = InteractiveShell
+    shell = kind(config=config, displayhook_class=Silent)
+    select_figure_formats(shell, {"png"})  # type: ignore[no-untyped-call]
+    return shell
 
 
 def execute(path: Path, folder: Path) -> tuple[list[Cell], dict[str, Any]]:

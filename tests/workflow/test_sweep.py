@@ -194,7 +194,7 @@ def test_a_sweep_of_many_failures(scorecube: Cli, tmp_path: Path) -> None:
     assert outcome.status == 1
     assert "swap of c02: " in outcome.stderr
     assert "5 new results" in outcome.stderr
-    assert f"  c01: reading: {broken}:1: " in outcome.stderr.splitlines()[-1]
+    assert f"  reading of c01: {broken}:1: " in outcome.stderr.splitlines()[-1]
     assert list(sc.open_study(tmp_path / "study.zarr")) == ["c00", "c02", "c03"]
     broken.write_text(whole)
     assert new_and_old(scorecube("sweep", file)) == (2, 5)
@@ -266,7 +266,7 @@ def test_processes_give_the_same_results(
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     outcome = scorecube("sweep", there, "--workers", 2)
     assert outcome.status == 1
-    assert "c05: reading: " in outcome.stderr
+    assert "reading of c05: " in outcome.stderr
     assert_same(results(tmp_path / "there/study.zarr"), results(tmp_path / "here/study.zarr"))
 
 

@@ -168,7 +168,7 @@ def test_failures_are_listed_and_the_rest_is_there(client: Client, expected: Tre
     sources: dict[str, Any] = functions() | {"bad": lambda: 1 / 0, "none": lambda: None}
     with pytest.raises(SweepFailed, match="2 of 4") as raised:
         sc.sweep(ENTRIES, sources, client=client)
-    assert "bad: reading: ZeroDivisionError" in str(raised.value)
+    assert "reading of bad: ZeroDivisionError" in str(raised.value)
     assert_same(raised.value.results, expected)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -15,7 +15,7 @@ from scorecube.cli.terminal import echo, notify, span, track_progress
 from scorecube.errors import counted
 
 if TYPE_CHECKING:
-    from scorecube.workflow.sweep_run import Problem, SweepTask
+    from scorecube.workflow.sweep_run import SweepTask
 
 PART = "Share of the collections, e.g. 3/100, for array jobs."
 
@@ -38,7 +38,7 @@ def sweep(
     from scorecube.storage import open_study
     from scorecube.workflow.sweep import status_of, tasks_of
     from scorecube.workflow.sweep_file import read_sweep
-    from scorecube.workflow.sweep_run import run_sweep
+    from scorecube.workflow.sweep_run import grouped, run_sweep
 
     path, sources, entries = read_sweep(file)
     names = sources or dict.fromkeys(open_study(path))
@@ -57,8 +57,8 @@ def sweep(
         track_progress("sweep", "collections") as progress,
     ):
         outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
-    for line in left_out_lines(outcome.left_out):
-        notify(line)
+    for line in grouped(outcome.left_out):
+        notify(f"left out: {line}")
     new = sum(result.is_new for result in outcome.stored)
     notify(
         f"{study.path}: {counted(new, 'new result')}, {len(outcome.stored) - new:,} stored before, "
@@ -75,10 +75,11 @@ def _print_forecast(path: str, tasks: Sequence[SweepTask]) -> None:
     from scorecube.execute.executor import default_workers
     from scorecube.storage import exists, open_study
     from scorecube.workflow.sweep_forecast import forecast_sweep
+    from scorecube.workflow.sweep_run import grouped
 
     of = forecast_sweep(open_study(path) if exists(path) else None, tasks)
-    for line in left_out_lines(of.problems):
-        notify(line)
+    for line in grouped(of.problems):
+        notify(f"left out: {line}")
     if of.joined:
         notify(f"not predicted, as they need all collections: {', '.join(of.joined)}")
     counts = f"{counted(of.collections, 'collection')} to do"
@@ -92,22 +93,3 @@ def _print_forecast(path: str, tasks: Sequence[SweepTask]) -> None:
         f"on the {cores} here, about {of.n_bytes / 1e9:,.2g} GB of memory a task beside "
         f"its process, {counted(of.n_files, 'new file')} (timed: {', '.join(of.timed)})"
     )
-
-
-def left_out_lines(problems: Iterable[Problem]) -> list[str]:
-    """Return lines on impossible analyses, one per analysis and reason.
-
-    Examples
-    --------
-    >>> left_out_lines([("a", "swap", "too few topics"), ("b", "swap", "too few topics")])
-    ['left out: swap of a, b: too few topics']
-    """
-    from scorecube.collection.teams import listed
-
-    collections: dict[tuple[str, str], list[str]] = {}
-    for name, analysis, reason in problems:
-        collections.setdefault((analysis, reason), []).append(name)
-    return [
-        f"left out: {analysis} of {listed(names)}: {reason}"
-        for (analysis, reason), names in collections.items()
-    ]

@@ -24,7 +24,7 @@ from scorecube.storage import Study, exists, open_study
 from scorecube.storage.pack import PackedResult, Wanted
 from scorecube.workflow.packs import Folder, gathered
 from scorecube.workflow.sweep_file import Entry, Make, Source
-from scorecube.workflow.sweep_run import EntryResult, SweepTask, run_sweep, stored_for
+from scorecube.workflow.sweep_run import EntryResult, SweepTask, grouped, run_sweep, stored_for
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -106,7 +106,7 @@ def sweep(
     sources = sources or dict.fromkeys(opened)
     executor = executor_for(client, workers)
     outcome = run_sweep(opened, tasks_of(chosen, sources, version=version), executor)
-    impossible = [": ".join(problem) for problem in outcome.left_out]
+    impossible = grouped(outcome.left_out)
     for line in impossible:
         LOGGER.warning("left out: %s", line)
     if not (outcome.stored or outcome.failed):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from scorecube.analyses.plan import digest_of
+from scorecube.collection.teams import listed
 from scorecube.errors import (
     BadName,
     BadPlan,
@@ -58,6 +59,20 @@ class Problem(NamedTuple):
     collection: str
     subject: str
     message: str
+
+
+def grouped(problems: Iterable[Problem]) -> list[str]:
+    """Return a line for each analysis and reason, with the collections that it is about.
+
+    Examples
+    --------
+    >>> grouped([Problem("a", "swap", "one run"), Problem("b", "swap", "one run")])
+    ['swap of a, b: one run']
+    """
+    collections: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        collections.setdefault(problem[1:], []).append(problem.collection)
+    return [f"{what} of {listed(of)}: {why}" for (what, why), of in collections.items()]
 
 
 class EntryResult(NamedTuple):
@@ -121,7 +136,7 @@ class Outcome:
         lines = [
             f"{count:,} of {counted(total, 'collection')} failed; the others are done. "
             "Run the same command again when this is mended:",
-            *("  " + ": ".join(problem) for problem in self.failed),
+            *(f"  {line}" for line in grouped(self.failed)),
         ]
         return SweepFailed("\n".join(lines))
 
@@ -141,6 +156,7 @@ def run_sweep(
     Raises StoreFailed, ClusterFailed: What would meet every other task, too.
     """
     total = Outcome()
+    said: set[str] = set()
     done = 0
 
     def keep(outcome: Outcome) -> None:
@@ -149,7 +165,9 @@ def run_sweep(
         total.failed += outcome.failed
         total.left_out += outcome.left_out
         for line in outcome.lines:
-            notify(line)
+            if line not in said:
+                notify(line)
+        said.update(outcome.lines)
         done += 1
         if progress is not None:
             progress(done, len(tasks))

@@ -24,6 +24,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
+from threadpoolctl import ThreadpoolController
+
 from scorecube.errors import ClusterFailed
 
 if TYPE_CHECKING:
@@ -305,6 +307,16 @@ def _submitter(
     return submit
 
 
+blas_controller = cache(ThreadpoolController)
+"""The controller of the loaded libraries, whose search takes milliseconds."""
+
+
+@cache
+def take_one_blas_thread() -> None:
+    """Leave this worker one thread for linear algebra, as dask's nannies do; theirs would spin."""
+    blas_controller().limit(limits=1, user_api="blas")
+
+
 def checked(item: Any, function: Callable[[Any], Any], versions: Mapping[str, str]) -> Any:
     """Return what this worker computes; ClusterFailed if its programs may compute other bits."""
     from distributed import get_worker
@@ -320,6 +332,7 @@ def checked(item: Any, function: Callable[[Any], Any], versions: Mapping[str, st
             f"the worker at {get_worker().address} has other versions than this program: "
             f"{', '.join(different)}. Start it in the same environment. {RESUME}"
         )
+    take_one_blas_thread()
     return function(item)
 
 

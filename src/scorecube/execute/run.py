@@ -12,13 +12,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, reduce
+from functools import reduce
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from threadpoolctl import ThreadpoolController
 
 from scorecube import names
 from scorecube.analyses.plan import Plan
@@ -40,6 +39,7 @@ from scorecube.execute.executor import (
     Executor,
     Progress,
     TooLong,
+    blas_controller,
     on_cluster,
     own_versions,
     reduce_items,
@@ -49,8 +49,6 @@ from scorecube.storage import BlockStore, gaps
 from scorecube.storage.archives import Interval
 from scorecube.storage.bounds import memory_limits
 
-blas_controller = cache(ThreadpoolController)
-"""The controller of the loaded libraries, whose search takes milliseconds."""
 LOGGER = logging.getLogger("scorecube")
 BLOCK_SECONDS = 0.5
 """Long compared with scheduling and recording a block, short compared with a run."""

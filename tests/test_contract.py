@@ -25,6 +25,7 @@ from scorecube.methods import index
 from scorecube.metrics import DEFINITIONS, parse_metric
 from scorecube.report.views import view_names, view_of
 from scorecube.testing import simulate_rankings
+from tests.oracles.diversity import made_up_intents
 
 if TYPE_CHECKING:
     from tests.conftest import Cli, Files
@@ -240,7 +241,8 @@ def test_metrics_are_listed_and_score(scorecube: Cli, name: str) -> None:
     )
     facts = sc.list_metrics().set_index("name").loc[name]
     written = f"{name}@10" if facts["cutoff"] == "required" else name
-    cube = sc.evaluate(simulate_rankings(n_runs=5, seed=4), [written], ["3:2:1", "10:5:1"])
+    rankings = made_up_intents(simulate_rankings(n_runs=5, seed=4))
+    cube = sc.evaluate(rankings, [written], ["3:2:1", "10:5:1"])
     scores = cube["score"].values
     assert np.isfinite(scores).all()
     assert scores.min() >= 0

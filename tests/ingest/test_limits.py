@@ -24,6 +24,7 @@ from scorecube.metrics import DEFINITIONS
 from scorecube.metrics.gain_settings import LARGEST_GAIN, SMALLEST_GAIN
 from scorecube.testing import simulate_rankings
 from tests.odd_inputs.reading import QRELS, RUN, bomb
+from tests.oracles.diversity import made_up_intents
 
 MEBIBYTE = 1 << 20
 
@@ -117,7 +118,7 @@ def test_every_analysis_works_at_the_edges_of_the_range(name: str, scale: float)
     [f"{LARGEST_GAIN!r}:{LARGEST_GAIN!r}:{LARGEST_GAIN!r}", f"{LARGEST_GAIN!r}:{SMALLEST_GAIN!r}:0", f"{SMALLEST_GAIN!r}:0:0"],
 )  # fmt: skip
 def test_every_metric_is_finite_at_the_edges_of_the_gains(gains: str) -> None:
-    rankings = simulate_rankings(n_runs=3, seed=3)
+    rankings = made_up_intents(simulate_rankings(n_runs=3, seed=3))
     names = []
     for name, definition in DEFINITIONS.items():
         cuts = {"none": [""], "optional": ["", "@10"], "required": ["@10"]}[definition.cutoff]

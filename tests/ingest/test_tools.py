@@ -65,7 +65,7 @@ def test_formats_are_told_by_content(tmp_path: Path, content: str, layout: str) 
 
 NAMES = {
     "trec_eval": {name: name for name in ("iprec_at_recall_0.00", "set_F", "11pt_avg", "ndcg_rel", "P_0", "set_P", "Zmap")},
-    "nev": {"RR": "RR", "P-measure": "P-measure", "NCUgu,P": "NCUgu,P", "GAP": "GAP", "ERR": "ERR", "AP@0010": "AP@10", "EBR@0010": "EBR@0010", "nDCG@1000": "nDCG(b=2)@1000"},
+    "nev": {"RR": "RR", "P-measure": "P-measure", "NCUgu,P": "NCUgu(nu=P)", "GAP": "GAP", "ERR": "ERR", "AP@0010": "AP@10", "EBR@0010": "EBR@0010", "nDCG@1000": "nDCG(b=2)@1000"},
     "ir_measures": {"AP(rel=2)@10": "ir_measures:AP(rel=2)@10", "RBP(rel=1)": "ir_measures:RBP(rel=1)", "nDCG(dcg='exp-log2')@10": "nDCG(form=exp2)@10",
                     "P(rel=2)@5": "P(rel=2)@5", "Judged@10": "Judged@10", "Accuracy@10": "ir_measures:Accuracy@10"},
     "gdeval": {name: name for name in ("ERR-IA@5", "alpha-nDCG@10", "NRBP", "nNRBP", "MAP-IA", "P-IA@5", "strec@20")},

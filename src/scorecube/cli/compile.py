@@ -24,8 +24,9 @@ def main() -> None:
         run.write_text("1 Q0 a 1 2.5 r\n1 Q0 b 2 1.5 r\n")
         qrels.write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n")
         rankings = api.read_rankings([run], qrels, workers=1)
-    at_10 = {name: "@10" * (metric.cutoff == "required") for name, metric in DEFINITIONS.items()}
-    api.evaluate(rankings, [name + cutoff for name, cutoff in at_10.items()])
+    compiled = [metric for metric in DEFINITIONS.values() if not metric.by_intent]
+    at_10 = [metric.name + "@10" * (metric.cutoff == "required") for metric in compiled]
+    api.evaluate(rankings, at_10)
     rankings = simulate_rankings(((15, 10, 4),) * 12, n_runs=12, depth=50)
     cube = with_rankings(api.evaluate(rankings, ["AP", "nDCG@10"], ["3:2:1"]), rankings)
     for analysis in (*(index.load(name)() for name in index.names()), Swap(sampling="replacement")):

@@ -5,13 +5,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
 from scorecube.collection.arguments import MetricLike, check_dataset, labels, metric_names
 from scorecube.collection.metrics_of_tools import OtherMetric, read_metric
 from scorecube.errors import BadInput, BadName, option
-from scorecube.metrics import Metric, gain_values
+from scorecube.metrics import IntentLists, Metric, gain_values, score_by_intent
 from scorecube.metrics.common import judged_lists, lists_where
 
 Item = TypeVar("Item")
@@ -67,11 +68,12 @@ def evaluate(
     gain_labels = _distinct(labels("gains", gains), "gain setting", "gains")
     judged = rankings[names.N_JUDGED].values
     gain_table = np.stack([gain_values(text, judged.shape[1] - 1) for text in gain_labels])
-    kept = judged[:, 1:].any(axis=1)
+    kept = np.any(judged[:, 1:], axis=1)
     if not kept.any():
         raise BadInput("no topic has a relevant document: nothing can be evaluated")
     levels = rankings[schema.LEVEL_AT_RANK].values[:, kept]
     retrieved = rankings[names.N_RETRIEVED].values[:, kept]
+    by_intent = _lists_by_intent(rankings, kept, parsed)
     scores = np.empty((len(parsed), len(gain_labels), *levels.shape[:2]))
     lists = judged_lists(levels)
     with_negative = lists
@@ -81,6 +83,9 @@ def evaluate(
     for i, metric in enumerate(parsed):
         if isinstance(metric, OtherMetric):
             scores[i] = metric.score_runs(with_negative, judged[kept], retrieved)
+        elif by_intent is not None and metric.definition.by_intent:
+            table = gain_table if metric.definition.uses_gains else gain_table[:1]
+            scores[i] = score_by_intent(metric, by_intent, table)
         else:
             table = gain_table if metric.definition.uses_gains else gain_table[:1]
             scores[i] = metric.score_lists(lists, judged[kept], table[:, np.newaxis, np.newaxis])
@@ -95,6 +100,20 @@ def evaluate(
     )
     of_labels = {names.SYSTEM, names.TOPIC_GROUP} & {*rankings.coords}
     return cube.assign_coords({name: of_cube[name].variable for name in sorted(of_labels)})
+
+
+def _lists_by_intent(
+    rankings: xr.Dataset, kept: NDArray[np.bool_], metrics: Sequence[Metric]
+) -> IntentLists | None:
+    """Return lists with judgements by intent on the topics that are kept, if a metric needs any."""
+    needing = [metric for metric in metrics if metric.definition.by_intent]
+    if not needing:
+        return None
+    if names.INTENT_LEVEL not in rankings:
+        problem = f"metric {needing[0]} needs documents judged by intent, and these are not"
+        raise BadInput(f"{problem}; give the file as {option('intents')}", option="metrics")
+    needed = names.DOCUMENT_AT_RANK, names.INTENT_LEVEL, names.INTENT_PROBABILITY
+    return IntentLists(*(rankings[name].isel({names.TOPIC: kept}).values for name in needed))
 
 
 def cube_dataset(

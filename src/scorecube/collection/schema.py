@@ -109,6 +109,20 @@ KEYS = along(
     ),
 )
 """Documents under other judgements; absent from digests."""
+INTENTS = (
+    *along(
+        ("topic", "document", "intent"),
+        Variable(
+            "intent_level",
+            "",
+            "relevance level of a document for an intent; -1 not judged",
+            "level",
+            kinds="i",
+        ),
+    ),
+    *along(("topic", "intent"), Variable("intent_probability", "", "probability of an intent")),
+)
+"""Judgements by intent, of rankings that have them."""
 CUBE = along(("metric", "gain", "run", "topic"), Variable("score", "", "effectiveness score"))
 LEVEL_AT_RANK = RANKINGS[0].name
 

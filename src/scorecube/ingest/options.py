@@ -47,6 +47,14 @@ class EvaluateOptions:
     run_name: Literal["tag", "file"] = option_field(
         "tag", "Name runs by their last column or by file name."
     )
+    intents: Path | None = option_field(  # noqa: RUF009
+        None,
+        "Judgements by intent, for I-rec, D-nDCG, D#-nDCG: lines of topic, intent, document, level "
+        "(NTCIREVAL's Dqrels); as judgements, too, documents have their highest level.",
+    )
+    intent_probabilities: Path | None = option_field(  # noqa: RUF009
+        None, "Lines of topic, intent, probability (NTCIREVAL's Iprob); equal without."
+    )
     qrels_format: Literal["auto", "trec-classes"] = option_field(
         "auto",
         "Judgements: auto finds the format; the second column of trec-classes is a class of "

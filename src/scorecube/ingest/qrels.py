@@ -54,18 +54,18 @@ def read_judgements(path: Any, *, dialect: str = names.AUTO) -> Qrels:
     if isinstance(path, str | os.PathLike) and str(path).startswith(IR_DATASETS):
         path = _of_ir_datasets(str(path))
     if not isinstance(path, str | os.PathLike):
-        return _qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
+        return qrels_of(QRELS.argument, entries_of(path, QRELS, QRELS.argument))
     if files := _rel_files(path):
         return _read_rel(files)
     if bare_name(path).endswith(".parquet"):
-        return _qrels_of(path, entries_of(File.read(path).table.frame, QRELS, path))
+        return qrels_of(path, entries_of(File.read(path).table.frame, QRELS, path))
     content = read_bytes(path)
     if dialect == "trec-classes":
         return _read_lines(content, path, CLASSES)
     first = label_of(content.lstrip().partition(b"\n")[0])
     if is_json(first) or all(places_of(re.split("[\t,]", first), QRELS).values()):
         file = File(path, text_of(content, path))
-        return _qrels_of(path, entries_of(file.nested or file.table.frame, QRELS, path))
+        return qrels_of(path, entries_of(file.nested or file.table.frame, QRELS, path))
     return _read_lines(content, path)
 
 
@@ -84,7 +84,7 @@ def _read_lines(content: bytes, path: PathLike, line: str = "") -> Qrels:
         raise BadInput(f"{found}: put columns in the order {TREC}", path, numbers[0])
     topics, documents, levels = (columns[k].tolist() for k in (0, *FIELDS[line]))
     entries = Entries(topics, documents, levels, (), numbers)
-    qrels = _qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)
+    qrels = qrels_of(path, entries, GRADES if line == NTCIR_GRADES else None)
     return _with_classes(qrels, columns[1].tolist()) if line == CLASSES else qrels
 
 
@@ -98,7 +98,7 @@ def _with_classes(qrels: Qrels, labels: Sequence[bytes]) -> Qrels:
     return dataclasses.replace(qrels, classes=classes)
 
 
-def _qrels_of(path: PathLike, entries: Entries, grades: Mapping[str, float] | None = None) -> Qrels:
+def qrels_of(path: PathLike, entries: Entries, grades: Mapping[str, float] | None = None) -> Qrels:
     """Return judgements of rows; levels are integers, perhaps with a letter L, or `grades`."""
     topics, documents, levels, _, numbers = entries
     if not topics:
@@ -159,7 +159,7 @@ def _read_rel(paths: Sequence[Path]) -> Qrels:
 def _qrels_of_rows(path: PathLike, rows: Sequence[tuple[bytes, bytes, bytes, int]]) -> Qrels:
     """Return judgements of topic, document, level and line."""
     topics, documents, levels, numbers = zip(*rows, strict=True) if rows else ([], [], [], [])
-    return _qrels_of(path, Entries(topics, documents, levels, (), numbers))
+    return qrels_of(path, Entries(topics, documents, levels, (), numbers))
 
 
 def _of_ir_datasets(qrels: str) -> list[Any]:

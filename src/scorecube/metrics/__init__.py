@@ -5,6 +5,7 @@ importing that file, see `metric`.
 """
 
 from scorecube.metrics import binary, blended, cascade, cumulative_gain, reciprocal, utility  # noqa: F401
+from scorecube.metrics.diversity import IntentLists, score_by_intent
 from scorecube.metrics.gain_settings import gain_values
 from scorecube.metrics.parameters import Parameter
 from scorecube.metrics.parsing import parse_metric
@@ -13,9 +14,11 @@ from scorecube.metrics.registry import DEFINITIONS, Definition, Metric, metric
 __all__ = [
     "DEFINITIONS",
     "Definition",
+    "IntentLists",
     "Metric",
     "Parameter",
     "gain_values",
     "metric",
     "parse_metric",
+    "score_by_intent",
 ]

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scorecube.errors import BadName
+from scorecube.errors import BadName, option
 from scorecube.kernels.jit import over_rankings
 from scorecube.metrics.common import Lists, ideal_lists, judged_lists
 from scorecube.metrics.parameters import Parameter, Value
@@ -65,11 +65,12 @@ class Definition:
     """A family of metrics: one function, its parameters and where it is defined.
 
     function: Scores one ranking; compiled by `kernel`.
+    by_intent: Whether it is one of `scorecube.metrics.diversity`, with a function of its own form.
     Others: As the arguments of `metric`.
     """
 
     name: str
-    function: Callable[..., None]
+    function: Callable[..., Any]
     source: str
     cutoff: Cutoff
     uses_gains: bool
@@ -79,6 +80,7 @@ class Definition:
     range: Range | Callable[["Metric"], Range] | None = None
     also_called: Sequence[OtherName] = ()
     user: User = ""
+    by_intent: bool = False
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -298,6 +300,9 @@ class Metric:
         self, lists: Lists, judged: npt.NDArray[np.int64], gains: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
         """Score the judged documents of rankings; as `score`."""
+        if self.definition.by_intent:
+            reason = "needs documents judged by intent, which analyses without some teams have not"
+            raise BadName(f"metric {self} {reason}; leave it out of {option('metrics')}")
         if self.judged_only:
             lists = lists.condensed()
         if self.rel > 1:

@@ -27,6 +27,7 @@ from scorecube.ingest.battles import cube_of_parts, is_of_battles
 from scorecube.ingest.columns import chosen_columns
 from scorecube.ingest.data_frames import read_run_labels, read_topic_groups
 from scorecube.ingest.input_files import PathLike, expand, read_text
+from scorecube.ingest.intents import over_intents, read_intents, refuse_alone, with_intents
 from scorecube.ingest.objects import ColumnOptions, ScoresLike, read_objects
 from scorecube.ingest.options import EVALUATE
 from scorecube.ingest.qrels import read_judgements
@@ -55,6 +56,8 @@ def read_rankings(
     ignore_identical: bool = False,
     run_name: str = "tag",
     qrels_format: str = "auto",
+    intents: PathLike | None = None,
+    intent_probabilities: PathLike | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
@@ -86,6 +89,10 @@ def read_rankings(
         ``tag``: the name of a run is its last column; ``file``: the file name.
     qrels_format
         ``trec-classes`` reads the second column of judgements as classes of equivalent answers.
+    intents, intent_probabilities
+        Files of NTCIREVAL for metrics of topics with several intents: lines of topic, intent,
+        document, level; and of topic, intent, probability (equal without). The same file as
+        `qrels` gives each document its highest level.
     workers
         Files read concurrently, by default one per core.
     progress, notify
@@ -113,7 +120,12 @@ def read_rankings(
     for name, value in values.items():
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
-    judged = read_judgements(qrels, dialect=qrels_format)
+    refuse_alone(intents, intent_probabilities)
+    by_intent = None if intents is None else read_intents(intents)
+    if by_intent is not None and str(qrels) == str(intents):
+        judged = over_intents(by_intent)
+    else:
+        judged = read_judgements(qrels, dialect=qrels_format)
     path = None
     systems = None
     if teams is None or isinstance(teams, Mapping):
@@ -137,6 +149,8 @@ def read_rankings(
         attrs["ignore_identical"] = 1
     rankings = build_rankings(kept, judged, team_of, attrs=attrs, teams_path=path, notify=say)
     rankings = with_systems(rankings, systems, path=path, notify=say)
+    if by_intent is not None:
+        rankings = with_intents(rankings, judged, by_intent, intent_probabilities, say)
     return _grouped(rankings, topic_groups, say)
 
 

@@ -52,7 +52,7 @@ from scorecube.workflow import inputs
 Settings = Mapping[str, Any]
 RUNS = "runs"
 SCORES = "scores"
-PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups", "study")
+PATHS = (RUNS, SCORES, "qrels", "teams", "topic_groups", "study", "intents", "intent_probabilities")
 TEXTS = {
     name: Option(name=name, type=str | tuple[str, ...] if name in (RUNS, SCORES) else str)
     for name in (*PATHS, "name")

@@ -19,6 +19,7 @@ from scorecube.methods.teams.judged_runs import judged_runs
 from scorecube.methods.teams.record import Teams
 from scorecube.metrics import DEFINITIONS, gain_values, parse_metric
 from scorecube.testing import simulate_cube, simulate_rankings
+from tests.metrics.test_against_oracles import PLAIN
 
 if TYPE_CHECKING:
     from tests.conftest import Cli
@@ -60,7 +61,7 @@ def names_of(name: str) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("keep_unpooled", [True, False])
 def test_filtered_lists_score_as_lists_of_which_documents_are_unjudged(
     rankings: xr.Dataset, name: str, keep_unpooled: bool

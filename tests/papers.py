@@ -102,6 +102,7 @@ def make_study(path: Path, n_runs: int = 30, n_teams: int = 10, depth: int = 100
     )
     study.add("QA", cube=answers)
     write_lists(path.with_name("lists"))
+    write_intents(path.with_name("intents"))
     write_preferences(study[CHINESE].cube, path.with_name("preferences.csv"))
     path.with_name("matrix.txt").write_text("0.1 0.2\n0.2 0.4\n0.3 0.6\n", encoding="utf-8")
 
@@ -155,6 +156,22 @@ def write_lists(folder: Path) -> None:
         with (folder / f"{name}.run").open("a", encoding="utf-8") as file:
             ranks = enumerate(ranked.split(), 1)
             file.writelines(f"{topic} Q0 {name} {rank} {-rank} list\n" for rank, name in ranks)
+
+
+def write_intents(folder: Path) -> None:
+    """Write lists of two runs on two topics with two intents, of probability .75 and .25.
+
+    By hand: D-nDCG is 1 for all documents, .75 / (.75 + .25 / log2(3)) for a, and 0 for x.
+    """
+    folder.mkdir()
+    judged = [f"{topic} {line}\n" for topic in (1, 2) for line in ("1 a L1", "2 b L1", "2 a L0")]
+    chances = [f"{topic} {line}\n" for topic in (1, 2) for line in ("1 0.75", "2 0.25")]
+    ranked = ("1 Q0 a 1 2 early", "1 Q0 b 2 1 early", "2 Q0 a 1 2 early")
+    others = ("1 Q0 x 1 2 late", "2 Q0 a 1 2 late", "2 Q0 b 2 1 late")
+    (folder / "dqrels").write_text("".join(judged), encoding="utf-8")
+    (folder / "iprobs").write_text("".join(chances), encoding="utf-8")
+    for name, lines in (("web.run", ranked), ("other.run", others)):
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def relevant(*numbers: int) -> list[str]:

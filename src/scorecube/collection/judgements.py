@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scorecube import names
-from scorecube.errors import BadInput
+from scorecube.errors import BadInput, option
 from scorecube.kernels.run_lines import JUDGEMENT, SPARSE, enter
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -109,7 +109,8 @@ class Qrels:
             text = self.documents[line].decode("utf-8", "replace")
             topic = self.topic_of[line]
             problem = f"document {text!r} is judged twice in topic {self.topics[topic]}"
-            raise BadInput(problem, self.path, int(self.numbers[line]))
+            advice = f"remove a line, or give judgements by intent as {option('intents')}, too"
+            raise BadInput(f"{problem}; {advice}", self.path, int(self.numbers[line]))
         return tables
 
     @cached_property

@@ -82,7 +82,8 @@ def test_latex_has_no_command_of_a_name(name: str) -> None:
 
 def test_names_come_back_by_csv_and_import(tmp_path: Path) -> None:
     names = [*HOSTILE.values(), "'=1", "''-a", "'tis", "-0.5"]
-    frame = pd.DataFrame({"run": names, "topic": names, "metric": "AP", "score": 0.5})
+    pairs = pd.MultiIndex.from_product([names, names], names=["run", "topic"])
+    frame = pairs.to_frame(index=False).assign(metric="AP", score=0.5)
     (tmp_path / "cells.csv").write_text(render(frame, "csv"))
     cube = import_scores([tmp_path / "cells.csv"])
     assert set(cube["run"].values) == set(cube["topic"].values) == set(names)

@@ -24,7 +24,6 @@ from scorecube.declare import (
     Marked,
     Table,
     View,
-    interval,
     maybe,
     shown,
 )
@@ -34,7 +33,9 @@ PAIR: tuple[str | Column, ...] = (
     *CELL,
     *("test", "run_a", "run_b", "mean_difference"),
     *maybe("joint_low", "joint_high"),
-    *("difference_low", "difference_high", *interval("effect_size"), "d_z", "p_value"),
+    *("difference_low", "difference_high", "effect_size"),
+    *maybe("effect_size_low", "effect_size_high"),  # not of results before this version
+    *("d_z", "p_value"),
     *maybe("p_value_holm", "p_value_bh", "p_single"),
     "t",
     "limits_reason",

@@ -44,9 +44,16 @@ RUNS = Table(
         "run",
         "team",
         *interval("mean"),
-        *("rank_low", "rank_high", "groups", "limits_reason"),
+        *("rank_low", "rank_high", "groups"),
         *maybe(
-            *("difference", "joint_low", "joint_high", "difference_low", "difference_high"),
+            *(
+                "limits_reason",
+                "difference",
+                "joint_low",
+                "joint_high",
+                "difference_low",
+                "difference_high",
+            ),
             *("p_baseline", "mean_rank"),
         ),
     ),

@@ -140,7 +140,12 @@ def _quantity(result: xr.Dataset, column: Column, dims: Sequence[str]) -> xr.Var
     elif name in result.attrs:
         variable = variable_of((), result.attrs[name])
     else:
-        raise UnknownName(f"no quantity {name!r} of {result.attrs.get('analysis') or 'a result'}")
+        kind = result.attrs.get("analysis", "")
+        again = f"scorecube forget STUDY {kind}, then compute it again" if kind else ""
+        raise UnknownName(
+            f"no quantity {name!r} of {kind or 'a result'}; a result that another version of "
+            f"scorecube stored may lack it: {again or 'compute it again'}"
+        )
     if column.at:
         (along,) = {*variable.dims} - {*dims}
         variable = variable.isel({along: labels_of(result, str(along)).index(column.at)})

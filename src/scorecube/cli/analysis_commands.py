@@ -14,7 +14,7 @@ from scorecube.analyses.shared_options import SELECTION, SHARED
 from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
 from scorecube.cli.terminal import echo_results, notify, span, track_progress
 from scorecube.declare.options import options_of
-from scorecube.errors import ScorecubeError, counted
+from scorecube.errors import ScorecubeError, counted, in_python
 from scorecube.methods import index
 
 if TYPE_CHECKING:
@@ -93,7 +93,11 @@ def run_analysis(
                 digest = task.plan.digest
                 notify(f"{name}: the result is already there (plan {digest}); nothing to do")
                 results[name] = task.stored()
-    print_notes({name: result.attrs.get("notes", []) for name, result in results.items()})
+    said = {in_python(line) for task in pending for line in task.plan.warnings}
+    notes = {}
+    for name, result in results.items():
+        notes[name] = [line for line in result.attrs.get("notes", []) if line not in said]
+    print_notes(notes)
     echo_results(list(results.values()), study, top)
     if len(results) > 1:
         run_joined(analysis, study, values, top, len(results))

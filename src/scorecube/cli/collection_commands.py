@@ -148,7 +148,8 @@ def import_(
         if whole["runs"] > cube.sizes["run"]:
             word = names.word(cube.attrs, names.RUN)
             notify(f"{collection}: {counted(whole['runs'], word)} now, with those that were there")
-        if missing := int(cube["score"].isnull().sum()):
+        missing = int(cube["score"].isnull().sum())
+        if missing and names.MATCH not in cube.dims:  # of battles those of systems with themselves
             notify(f"{missing} of {cube['score'].size} scores are missing")
 
 

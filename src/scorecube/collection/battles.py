@@ -86,6 +86,7 @@ def cube_of_battles(
     }
     battler = {names.BATTLER: label_array(labels)}
     cube = ranged(cube.assign(values).assign_coords(battler), {WIN_RATE: (0.0, 1.0)})
+    cube.attrs[names.WORDS] = ["system", "opponent", *names.USUAL_WORDS[2:]]
     return annotate(cube, MATCHES)
 
 

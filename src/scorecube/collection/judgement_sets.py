@@ -1,7 +1,8 @@
 """Cubes of the same runs under two or more sets of judgements, combined into one cube along gain.
 
 The first set is the truth. Topics may be shared, nested or disjoint: scores on topics that a set
-lacks are missing. So are those of a topic on which every run scores 0 under a set by every metric.
+lacks are missing. So are those of a topic on which every run scores 0 under a set by every metric,
+where all are metrics of rankings: nothing is relevant there. Of others, as accuracy, 0 is a score.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from scorecube import names
 from scorecube.collection import schema
+from scorecube.collection.names_of_tools import canonical
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import uses_gains
 from scorecube.collection.teams import listed
@@ -137,7 +139,7 @@ def _scores(
     full = cube[names.SCORE].reindex({names.RUN: list(runs), names.TOPIC: list(topics)})
     scores: NDArray[np.float64] = full.transpose(*schema.CUBE[0].dims).values.astype(np.float64)
     empty = (np.nan_to_num(scores) == 0).all(axis=(0, 1, 2)) & (scores == 0).any(axis=(0, 1, 2))
-    if empty.any():
+    if empty.any() and all(map(canonical, labels_of(cube, names.METRIC))):
         scores[..., empty] = np.nan
         zero = [topic for topic, is_empty in zip(topics, empty, strict=True) if is_empty]
         count = counted(len(zero), "topic")

@@ -15,7 +15,7 @@ from scorecube.declare.answers import (
     Answer,
     Question,
 )
-from scorecube.declare.numbers import Marked, is_known, limited, number_range, with_limits
+from scorecube.declare.numbers import Marked, is_known, limited, number_range, p_text, with_limits
 from scorecube.declare.options import option_field
 from scorecube.declare.presets import BEST_RUNS, OF_2007, Preset
 from scorecube.declare.tables import Column, Down, Table, estimate, interval, maybe, shown
@@ -52,6 +52,7 @@ __all__ = [
     "maybe",
     "number_range",
     "option_field",
+    "p_text",
     "shown",
     "with_limits",
 ]

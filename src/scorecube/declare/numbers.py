@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NONE = "-"
 """Stands for a number that is missing."""
 UNKNOWN = -1
+LEAST_P = 0.0001
+"""Below it a p-value is written as smaller; in csv and json it is exact."""
 MOST_DECIMALS = 6
 
 
@@ -115,6 +117,17 @@ def with_limits(value: float, low: float | None, high: float | None, form: str =
 def is_known(value: float | None) -> TypeGuard[float]:
     """Return whether a value is a finite number."""
     return value is not None and math.isfinite(value)
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as a sentence has it.
+
+    Examples
+    --------
+    >>> p_text(0.00763), p_text(3.6e-25)
+    ('p = 0.0076', 'p < 0.0001')
+    """
+    return f"p < {LEAST_P:g}" if p < LEAST_P else f"p = {p:.2g}"
 
 
 def number_range(numbers: Collection[float], form: str = ",d") -> str:

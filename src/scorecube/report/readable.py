@@ -13,7 +13,7 @@ import pandas as pd
 from scorecube import names
 from scorecube.analyses.frames import KEYS, LIMITS_AT, ONE_TRIAL, trait
 from scorecube.declare import Marked
-from scorecube.declare.numbers import NONE, UNKNOWN, decimals_between
+from scorecube.declare.numbers import LEAST_P, NONE, UNKNOWN, decimals_between
 from scorecube.errors import UnknownName, option, visible
 
 TO = "\N{EN DASH}"
@@ -24,8 +24,6 @@ OF_METRICS = ("metric", "label", "metric_a", "metric_b")
 """Columns whose labels tell on which scale numbers are."""
 PLAIN = ".4f"
 """How numbers are written unless their quantity says otherwise."""
-LEAST_P = 0.0001
-"""Below it a p-value is shown as smaller; in csv and json it is exact."""
 
 
 def cell_text(value: object, form: str = PLAIN, role: str = "", least_p: float = LEAST_P) -> str:

@@ -239,7 +239,10 @@ def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]
     for given in table.brief or [str(name) for name in frame.columns.drop(COLLECTION)]:
         column = Shown(given, (given,)) if isinstance(given, str) else given
         if column.columns[0] in frame:
-            layout[column.heading] = tuple(name for name in column.columns if name in frame)
+            first, *ends = [name for name in column.columns if name in frame]
+            if len(ends) == 2 and frame[ends].isna().all(axis=None):  # no row has limits
+                ends = []
+            layout[column.heading] = (first, *ends)
     return layout
 
 

@@ -18,7 +18,7 @@ import xarray as xr
 
 from scorecube.analyses.protocol import Analysis
 from scorecube.collection.arguments import CubeLike, CubesLike, as_cube, cubes_of
-from scorecube.errors import BadPlan, counted, option
+from scorecube.errors import BadPlan, counted, in_python, option
 from scorecube.execute.executor import executor_for
 from scorecube.storage import Study, exists, open_study
 from scorecube.storage.pack import PackedResult, Wanted
@@ -108,7 +108,7 @@ def sweep(
     outcome = run_sweep(opened, tasks_of(chosen, sources, version=version), executor)
     impossible = grouped(outcome.left_out)
     for line in impossible:
-        LOGGER.warning("left out: %s", line)
+        LOGGER.warning("left out: %s", in_python(line))
     if not (outcome.stored or outcome.failed):
         raise BadPlan("; ".join(impossible) or "expected at least one entry, of a collection")
     wanted = _wanted(opened, chosen, outcome.stored)

@@ -54,7 +54,10 @@ Files = Mapping[str, bytes]
 
 
 class Problem(NamedTuple):
-    """Why an analysis of a collection, or `READING` it, has no result."""
+    """Why an analysis of a collection, or `READING` it, has no result.
+
+    message: With its arguments still marked.
+    """
 
     collection: str
     subject: str
@@ -124,7 +127,7 @@ class Outcome:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             if isinstance(error, ScorecubeError):
-                text = str(error).removeprefix(f"{collection}: ")
+                text = error.marked.removeprefix(f"{collection}: ")
             self.elsewhere |= isinstance(error, MemoryError | TooLong)
             is_impossible = isinstance(error, BadPlan | BadName) and subject != READING
             problems = self.left_out if is_impossible else self.failed

@@ -10,16 +10,7 @@ from scorecube import names
 from scorecube.analyses.drawn import draw_ranked
 from scorecube.analyses.frames import frame_of
 from scorecube.collection.schema import CELL
-from scorecube.declare import (
-    LEADERBOARD,
-    Answer,
-    Canvas,
-    Table,
-    View,
-    interval,
-    number_range,
-    shown,
-)
+from scorecube.declare import LEADERBOARD, Answer, Canvas, Table, View, interval, shown, with_limits
 from scorecube.errors import counted
 
 SYSTEMS = Table(
@@ -60,14 +51,28 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     best = f"{could} of {len(frame)} {nouns.runs}" if could > 1 else f"no other {nouns.run}"
     percent = f"{100 * (1 - float(attrs['alpha'])):g}%"
     scale = "Elo" if attrs["scale"] == "elo" else f"log odds against the mean of {nouns.runs}"
-    ranks = number_range([int(first["rank_low"]), int(first["rank_high"])])
-    clause = f"{scale}; {best} could be the best [{percent}, simultaneous rank sets]; rank {ranks}"
+    clause = f"{scale}{_of_next(result, ranked[names.RUN].tolist())}; {best} could be the best"
+    clause += f" [{percent}, simultaneous rank sets]"
     clause += f"; {counted(attrs['battles'], 'battle')} on {counted(attrs['prompts'], 'prompt')}"
     limits = first["strength_low"], first["strength_high"]
     label = str(first["metric"])
     yield Answer(
         label, first["strength"], *limits, ".2f", clause, "strength", first["run"], "leads with"
     )
+
+
+def _of_next(result: xr.Dataset, ranked: list[str]) -> str:
+    """Return how often the first of ranked systems wins against the second."""
+    pairs = frame_of(PAIRS, result)
+    at = pairs[pairs["run_a"].isin(ranked[:2]) & pairs["run_b"].isin(ranked[:2])]
+    (pair,) = at.to_dict("records")
+    low = pair["win_probability_low"]
+    high = pair["win_probability_high"]
+    chance = pair["win_probability"]
+    if pair["run_a"] != ranked[0]:
+        chance = 1 - chance
+        low, high = 1 - high, 1 - low
+    return f"; it wins {with_limits(chance, low, high, '.1%')} of battles with {ranked[1]}"
 
 
 def figure(canvas: Canvas, result: xr.Dataset) -> None:

@@ -39,7 +39,12 @@ VARIABLES = (
         Variable("mean", "estimate", "mean score of a run over topics", "score", ".4f"),
         Variable("groups", "label", "groups of runs that Nemenyi's test does not separate"),
         Variable("z", "statistic", "mean rank less that of the baseline, in standard errors"),
-        Variable("p_baseline", "p_value", "of the difference from the baseline, two-sided, Holm"),
+        Variable(
+            "p_baseline",
+            "p_value",
+            "of the difference from the baseline, two-sided, Holm",
+            heading="p (Holm)",
+        ),
     ),
     *along(
         (*CELL, "collection", "run"), Variable("block_rank", "estimate", "rank in a collection")

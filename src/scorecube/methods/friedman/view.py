@@ -22,6 +22,7 @@ from scorecube.declare import (
     View,
     is_known,
     maybe,
+    p_text,
     shown,
 )
 
@@ -82,8 +83,9 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         test = (at_gain if len(at_gain) else of_metric)[:1].to_dict("records")[0]
         clause = f"over {test['n_blocks']} {blocks}; "
         if is_known(test["p_value"]):
-            p = f"p = {test['p_value']:.2g} (Friedman, Iman and Davenport)"
-            clause += f"all {nouns.runs} equal: {p}"
+            is_found = test["p_value"] < test["alpha"]
+            clause += f"{nouns.runs} differ" if is_found else "no difference is shown"
+            clause += f" ({p_text(test['p_value'])}, Friedman, Iman and Davenport)"
         else:
             clause += f"no {nouns.topic} tells {nouns.runs} apart"
         if is_known(test["critical_difference"]):
@@ -94,8 +96,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
         if "baseline" in attrs:
             found = rows["p_baseline"] < attrs["alpha"]
             better = int((found & (rows["z"] < 0)).sum())
-            of = f"better than {attrs['baseline']}, {int(found.sum()) - better} worse (Holm)"
-            clause += f"; {better} {of}"
+            worse = int(found.sum()) - better
+            clause += f"; {better} are better than {attrs['baseline']}, {worse} worse (Holm)"
         words = clause, "mean rank", first["run"], "has the best mean rank,"
         yield Answer(str(label), first["mean_rank"], None, None, ".2f", *words)
 

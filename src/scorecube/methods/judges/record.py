@@ -149,11 +149,15 @@ class Judges(Analysis):
     def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
         truth = self.truth or (collections[0] if named else "")
         judges = list(self.judges or [name for name in collections if name != truth])
-        if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
+        if not truth:
+            listing = ", ".join(collections)
+            text = f"{option('truth')} names the judgements that count as truth, one of {listing}"
+            raise BadPlan(text, option="truth")
+        if truth in judges or not judges or len(set(judges)) < len(judges):
             raise BadPlan(
                 f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}: expected other "
                 f"collections, each once; there are {', '.join(collections)}",
-                option="judges" if truth else "truth",
+                option="judges",
             )
         return Groups(replace(self, truth=truth, judges=tuple(judges)), [[truth, *judges]])
 
@@ -183,9 +187,10 @@ class Judges(Analysis):
         judges = [comparison_of(cube, truth, name, k) for k, name in enumerate(others)]
         notes = [*cube.attrs.get(NOT_COMMON, [])]
         notes += chain.from_iterable(comparison.judge.notes for comparison in judges)
+        without = f"; no difference from {self.baseline}" if self.baseline is not None else ""
         notes += [
             f"{comparison.name} shares fewer than 2 topics with {truth}: only rankings and "
-            "decisions are compared, which differ by their topics, too"
+            f"decisions are compared, which differ by their topics, too{without}"
             for comparison in judges
             if not comparison.is_shared
         ]

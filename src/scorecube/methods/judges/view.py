@@ -88,6 +88,10 @@ DIFFERENCES = Table(
     ),
     only="corrected_difference",
     whole=("labels_needed",),
+    brief=(
+        *("judge", shown("metric", "label"), "run", shown("labels", "n_labelled")),
+        *(shown("difference", *interval("difference")), shown("labels needed", "labels_needed")),
+    ),
 )
 """Corrected differences from the baseline, and how many labels would show each."""
 
@@ -113,15 +117,17 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             continue
         done.add(row["label"])
         numbers = row["tau"], row["tau_low"], row["tau_high"]
-        words = ["tau with the truth"]
+        words = []
         if is_known(row["bias"]):
             bias = with_limits(row["bias"], row["bias_low"], row["bias_high"], "+.3f")
-            words.append(f"bias {bias}")
+            words.append(f"a bias of {bias}")
         decided = row["agree"] + row["only_truth"] + row["opposite"]
-        words.append(f"it finds {row['agree']} of {decided} significant differences")
-        words.append(f"reverses {row['opposite']}")
+        finds = f"finds {row['agree']} of {decided} significant differences"
+        words.append(f"{finds} and reverses {row['opposite']}")
         words += shown_by.get((row["label"], row["judge"]), [])
-        yield Answer(row["label"], *numbers, ".4f", ", ".join(words), words[0], row["judge"])
+        what = "tau with the truth"
+        subject = row["judge"], f"has a {what} of"
+        yield Answer(row["label"], *numbers, ".4f", ", ".join(words), what, *subject)
 
 
 def tau_by_judge(canvas: Canvas, result: xr.Dataset) -> None:
@@ -154,6 +160,7 @@ VIEW = View(
     "on some (prediction-powered inference), differences from a baseline alike, paired by topic.",
     answers={JUDGES: answers},
     conditions=("truth", "judges"),
+    shown=("agreement", "differences"),
     figure=tau_by_judge,
     by_metric=True,
 )

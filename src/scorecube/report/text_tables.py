@@ -108,7 +108,7 @@ def render(
     if columns is None and caption:  # which says what is constant
         roles = trait(frame, "role")
         printed = frame.attrs.get(AS_PRINTED)
-        conditions = [name for name in frame if roles.get(str(name)) == "condition"]
+        conditions = [name for name in frame if roles.get(str(name)) in ("condition", "flag")]
         in_caption = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         constant |= needless(frame, layout, cells)

@@ -149,15 +149,15 @@ class Judges(Analysis):
     def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
         truth = self.truth or (collections[0] if named else "")
         judges = list(self.judges or [name for name in collections if name != truth])
-        if not truth:
+        if not truth and len(collections) > 1:
             listing = ", ".join(collections)
             text = f"{option('truth')} names the judgements that count as truth, one of {listing}"
             raise BadPlan(text, option="truth")
-        if truth in judges or not judges or len(set(judges)) < len(judges):
+        if not truth or truth in judges or not judges or len(set(judges)) < len(judges):
             raise BadPlan(
                 f"{option('truth', 'A')} and {option('judges', ['B', 'C'])}: expected other "
                 f"collections, each once; there are {', '.join(collections)}",
-                option="judges",
+                option="judges" if truth else "truth",
             )
         return Groups(replace(self, truth=truth, judges=tuple(judges)), [[truth, *judges]])
 

@@ -79,11 +79,12 @@ CORRECTED = Table(
 DIFFERENCES = Table(
     (*CELL, "judge", "n_labelled", "run"),
     (
-        *("truth", "judge", "metric", "gain", "run"),
-        Column("baseline", optional=True),
+        *("judge", "metric", "gain", "run"),
         Column("n_labelled", of="labelled_topics"),
         *estimate("difference", of="corrected_difference", optional=True),
         Column("labels_needed", optional=True),
+        "truth",
+        Column("baseline", optional=True),
         Column("collection", of="truth"),
     ),
     only="corrected_difference",
@@ -141,6 +142,7 @@ def tau_by_judge(canvas: Canvas, result: xr.Dataset) -> None:
     axes.plot(at["tau"].values[order], places, "o", color=canvas.colours[0], markersize=4)
     axes.set_yticks(places, [labels_of(at, names.JUDGE)[k] for k in order])
     axes.set(ylim=(len(order) - 0.5, -0.5), xlabel="tau")
+    axes.set_xlim(right=1.02)
     axes.set_title(canvas.title_of(result, str(at[names.METRIC].item())))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
@@ -140,6 +141,23 @@ def test_nested_topics_use_all_of_the_judge() -> None:
     found = result.isel(metric=0, gain=0, judge=0, run=0, n_labelled=-1)
     values = [float(found[f"corrected{end}"]) for end in ("", "_low", "_high")]
     np.testing.assert_allclose(values, expected[:3], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("metric", "n_left"), [("accuracy", 40), ("AP", 37)])
+def test_an_item_that_no_run_solves_counts_unless_a_metric_needs_relevant_documents(
+    metric: str, n_left: int
+) -> None:
+    """Three items on which every run scores 0 are scores of accuracy; a topic of AP has no relevant documents."""
+    solved = np.random.default_rng(5).integers(0, 2, (4, 40)).astype(float)
+    solved[0] = 1
+    solved[:, :3] = 0
+    frame = pd.DataFrame(solved, list("abcd"), [f"t{k:02d}" for k in range(40)])
+    truth = sc.cube_from_scores({metric: frame})
+    result = analyse(judgement_sets({"people": truth, "machine": truth}), sc.Judges(labels=(10,)))
+    last = result.isel(metric=0, gain=0, judge=0, n_labelled=-1)
+    assert int(last["labelled_topics"]) == n_left
+    means = solved.sum(axis=1) / n_left
+    np.testing.assert_allclose(last["corrected"].values, means, rtol=1e-12)
 
 
 def test_labelled_topics_are_those_with_the_smallest_numbers() -> None:

@@ -15,10 +15,10 @@ import scorecube as sc
 from scorecube.analyses.along_topics import join_collections
 from scorecube.analyses.frames import frame_of, traits_of
 from scorecube.collection.schema import CELL
-from scorecube.declare import Column, Table, Variable, along, limits_of
+from scorecube.declare import Column, Table, Variable, along, interval, limits_of, shown
 from scorecube.declare.numbers import decimals_of
 from scorecube.report.averages import averages
-from scorecube.report.text_tables import render
+from scorecube.report.text_tables import brief_layout, render
 from scorecube.testing import simulate_cube
 
 KNOWN = along(
@@ -146,3 +146,13 @@ def test_the_caption_of_a_board_tells_that_it_is_about_several_collections() -> 
     cubes = {name: simulate_cube(n_runs=3, seed=k, metrics=("AP",)) for k, name in enumerate("ab")}
     result = sc.analyse(join_collections(cubes), sc.Board(), trials=20)
     assert sc.markdown(result).startswith("Board, a and b: 3 runs, 100 topics")
+
+
+@pytest.mark.parametrize(("low", "n_columns"), [(None, 1), (0.1, 3)])
+def test_a_terminal_has_brackets_where_any_row_has_limits(
+    low: float | None, n_columns: int
+) -> None:
+    rows = [{"mean": 0.5, "mean_low": None}, {"mean": 0.6, "mean_low": low}]
+    frame = pd.DataFrame(rows).assign(mean_high=lambda of: of["mean_low"])
+    layout = brief_layout(Table((), brief=[shown("mean", *interval("mean"))]), frame)
+    assert len(layout["mean"]) == n_columns

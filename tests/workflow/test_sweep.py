@@ -20,7 +20,8 @@ import xarray as xr
 import scorecube as sc
 from scorecube.analyses.joined import ATTRIBUTES, part_of
 from scorecube.collection.selection import select
-from scorecube.errors import BadPlan, ClusterFailed, StoreFailed
+from scorecube.collection.growth import OtherCollection
+from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, option
 from scorecube.storage import Collection, Study
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_run as module
@@ -230,6 +231,15 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) 
 
 
 # Parts
+
+
+def test_what_failed_names_arguments_in_python_and_flags_on_the_command_line() -> None:
+    outcome = module.Outcome()
+    with outcome.noting("a", module.READING):
+        raise OtherCollection(f"a: {option('replace', True)}")
+    error = outcome.failure(1)
+    assert str(error).endswith("replace=True")
+    assert error.message().endswith("--replace")
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "a/b", "3", " 1/3", "²/3", ""])

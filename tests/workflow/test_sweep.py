@@ -19,8 +19,8 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.joined import ATTRIBUTES, part_of
-from scorecube.collection.selection import select
 from scorecube.collection.growth import OtherCollection
+from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, option
 from scorecube.storage import Collection, Study
 from scorecube.testing import simulate_cube

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
 from scorecube.cli.terminal import echo, notify, span, track_progress
-from scorecube.errors import counted
+from scorecube.errors import counted, on_command_line
 
 if TYPE_CHECKING:
     from scorecube.workflow.sweep_run import SweepTask
@@ -58,7 +58,7 @@ def sweep(
     ):
         outcome = run_sweep(study, tasks, executor, notify=notify, progress=progress)
     for line in grouped(outcome.left_out):
-        notify(f"left out: {line}")
+        notify(f"left out: {on_command_line(line)}")
     new = sum(result.is_new for result in outcome.stored)
     notify(
         f"{study.path}: {counted(new, 'new result')}, {len(outcome.stored) - new:,} stored before, "
@@ -79,7 +79,7 @@ def _print_forecast(path: str, tasks: Sequence[SweepTask]) -> None:
 
     of = forecast_sweep(open_study(path) if exists(path) else None, tasks)
     for line in grouped(of.problems):
-        notify(f"left out: {line}")
+        notify(f"left out: {on_command_line(line)}")
     if of.joined:
         notify(f"not predicted, as they need all collections: {', '.join(of.joined)}")
     counts = f"{counted(of.collections, 'collection')} to do"

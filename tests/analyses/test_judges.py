@@ -231,8 +231,8 @@ def test_a_baseline_of_run_files_and_of_items(scorecube: Cli, files: Files, tmp_
         said = scorecube("judges", study, *words).succeeded().stdout
         assert f"differ from {run}" in " ".join(said.split())
         shown = scorecube("show", study, "judges", "--table", "differences", "--collection", truth, "--format", "csv")  # fmt: skip
-        rows = csv.DictReader(shown.succeeded().stdout.splitlines())
-        assert {(row["baseline"], row["n_labelled"]) for row in rows} >= {(run, "5")}
+        table = csv.DictReader(shown.succeeded().stdout.splitlines())
+        assert {(row["baseline"], row["n_labelled"]) for row in table} >= {(run, "5")}
 
 
 def test_bias_is_that_of_means_with_limits_of_t() -> None:

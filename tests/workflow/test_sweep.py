@@ -234,9 +234,12 @@ def test_changed_scores_are_refused_or_replaced(scorecube: Cli, tmp_path: Path) 
 
 
 def test_what_failed_names_arguments_in_python_and_flags_on_the_command_line() -> None:
+    def refuse() -> None:
+        raise OtherCollection(f"a: {option('replace', True)}")
+
     outcome = module.Outcome()
     with outcome.noting("a", module.READING):
-        raise OtherCollection(f"a: {option('replace', True)}")
+        refuse()
     error = outcome.failure(1)
     assert str(error).endswith("replace=True")
     assert error.message().endswith("--replace")

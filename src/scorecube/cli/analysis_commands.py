@@ -93,7 +93,9 @@ def run_analysis(
                 digest = task.plan.digest
                 notify(f"{name}: the result is already there (plan {digest}); nothing to do")
                 results[name] = task.stored()
-    said = {in_python(line) for task in pending for line in task.plan.warnings}
+    said = set[str]()
+    for task in pending:
+        said.update(map(in_python, task.plan.warnings))
     notes = {}
     for name, result in results.items():
         notes[name] = [line for line in result.attrs.get("notes", []) if line not in said]

@@ -239,10 +239,10 @@ def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]
     for given in table.brief or [str(name) for name in frame.columns.drop(COLLECTION)]:
         column = Shown(given, (given,)) if isinstance(given, str) else given
         if column.columns[0] in frame:
-            first, *ends = [name for name in column.columns if name in frame]
-            if len(ends) == 2 and frame[ends].isna().all(axis=None):  # no row has limits
-                ends = []
-            layout[column.heading] = (first, *ends)
+            parts = tuple(name for name in column.columns if name in frame)
+            if len(parts) == len(LIMITS) and frame[[*parts[1:]]].isna().all(axis=None):
+                parts = parts[:1]  # no row has limits
+            layout[column.heading] = parts
     return layout
 
 

@@ -66,10 +66,13 @@ def _of_next(result: xr.Dataset, ranked: list[str]) -> str:
     pairs = frame_of(PAIRS, result)
     at = pairs[pairs["run_a"].isin(ranked[:2]) & pairs["run_b"].isin(ranked[:2])]
     (pair,) = at.to_dict("records")
-    chance = [pair[name] for name in interval("win_probability")]
+    ends = [pair["win_probability_low"], pair["win_probability_high"]]
+    chance = pair["win_probability"]
     if pair["run_a"] != ranked[0]:
-        chance = [1 - chance[0], 1 - chance[2], 1 - chance[1]]
-    return f"; it wins {with_limits(*chance, form='.1%')} of battles with {ranked[1]}"
+        chance = 1 - chance
+        ends = [1 - end for end in reversed(ends)]
+    wins = with_limits(chance, ends[0], ends[1], ".1%")
+    return f"; it wins {wins} of battles with {ranked[1]}"
 
 
 def figure(canvas: Canvas, result: xr.Dataset) -> None:

@@ -81,7 +81,7 @@ VARIABLES = (
 
 RELIABILITY = Question("How reliable are the scores?", "How reliable?")
 
-ERHO2 = "E rho^2"
+ERHO2 = "E rho²"
 PHI = "Phi"
 NAMES = {"erho2": f"{ERHO2}: differences between systems", "phi": f"{PHI}: absolute means"}
 OF_TOPICS_AT_HAND = Table(
@@ -136,7 +136,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             ends = target["n_topics_low"], target["n_topics_high"]
             limits = f" ({ends[0]:,.0f} to {ends[1]:,.0f})" if all(map(is_known, ends)) else ""
             words += f"; {target['target']:g} takes {target['n_topics']:,.0f}{limits} {topics}"
-        yield Answer(row["label"], *numbers, ".2f", words, "E rho²")
+        yield Answer(row["label"], *numbers, ".2f", words, ERHO2)
 
 
 def reliability_curves(canvas: Canvas, result: xr.Dataset) -> None:

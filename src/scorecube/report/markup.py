@@ -30,7 +30,7 @@ SYMBOLS = {
     "tau": r"$\tau$",
     "tau b": r"$\tau_b$",
     "tau_AP": r"$\tau_{AP}$",
-    "E rho^2": r"$E\rho^2$",
+    "E rho²": r"$E\rho^2$",
     "Phi": r"$\Phi$",
 }
 """Headings in LaTeX as papers print them."""

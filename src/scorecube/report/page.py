@@ -153,7 +153,7 @@ def write_page(
     sections: dict[tuple[str, str], Section] = {}
     results = []
     for name in chosen:
-        results += [(name, *found) for found in _results(study, name, design or {})]
+        results += [(name, *found) for found in _results(study, name, design or {}, primary)]
     for done, (name, kind, make) in enumerate(results, 1):
         with showing(study, name, kind):
             if (result := make()) is not None:
@@ -169,15 +169,28 @@ def write_page(
 
 
 def _results(
-    study: Study, name: str, design: Mapping[str, Any]
+    study: Study, name: str, design: Mapping[str, Any], primary: str
 ) -> Iterator[tuple[str, Callable[[], xr.Dataset | None]]]:
-    """Yield analyses with what loads their newest result, or computes one."""
+    """Yield analyses with what loads their newest result, or computes one.
+
+    primary: A metric that results have, if one has it; empty for none.
+    """
     collection = study[name]
-    for kind in collection.contents()["results"]:
-        yield kind, partial(collection.result, kind)
+    for kind, count in collection.contents()["results"].items():
+        if primary and count > 1:
+            yield kind, partial(_newest_with, primary, partial(collection.results, kind))
+        else:
+            yield kind, partial(collection.result, kind)
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
             yield kind, partial(lambda make: make(collection.cube, name, **design), compute)
+
+
+def _newest_with(metric: str, load: Callable[[], list[xr.Dataset]]) -> xr.Dataset:
+    """Return the newest result that has a metric, or the newest of all."""
+    results = load()
+    having = [of for of in results if metric in labels_of(of, names.METRIC)]
+    return (having or results)[-1]
 
 
 def _part(

@@ -32,6 +32,8 @@ from scorecube.analyses.frames import (
     with_labels,
 )
 from scorecube.analyses.printed import AS_PRINTED, MARKS
+from scorecube.collection.schema import labels_of
+from scorecube.collection.teams import listed
 from scorecube.declare import Table
 from scorecube.declare.tables import LIMITS, Shown
 from scorecube.errors import BadPlan, UnknownName, counted, option, visible
@@ -113,9 +115,30 @@ def render(
         constant = {name for name in in_caption if frame[name].nunique() < 2}
         constant |= needless(frame, layout, cells)
         kept = [name for name, parts in layout.items() if not {name, parts[0]} & constant]
-        cells = cells.only(kept[: MOST_IN_LATEX if form == "latex" and not printed else None])
+        if form == "latex" and not printed:
+            kept = most_telling(kept, frame, layout, cells)
+        cells = cells.only(kept)
     text = in_latex(cells, caption, fit) if form == "latex" else in_markdown(cells, caption)
     return written(text, form)
+
+
+def most_telling(
+    headings: Sequence[str], frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells
+) -> list[str]:
+    """Return as many columns as LaTeX has: keys that differ, estimates, what differs, the rest."""
+    roles = trait(frame, "role")
+
+    def place(heading: str) -> int:
+        column = layout[heading][0]
+        differs = len({*cells.columns[heading]}) > 1
+        if column in KEYS and differs:
+            return 0
+        if roles.get(column) in ("estimate", "p_value"):
+            return 1
+        return 2 if differs else 3
+
+    chosen = sorted(headings, key=place)[:MOST_IN_LATEX]
+    return [heading for heading in headings if heading in chosen]
 
 
 def needless(frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells) -> set[str]:
@@ -137,7 +160,7 @@ def text_table(cells: Cells, width: int | None = None) -> str:
 
 def left_out(headings: Sequence[str]) -> str:
     """Return a line that names columns without room; empty for none."""
-    return f"left out: {', '.join(headings)}; csv and json have them" if headings else ""
+    return f"left out: {', '.join(headings)}; --format csv and json have them" if headings else ""
 
 
 def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
@@ -193,7 +216,12 @@ def summaries(results: Sequence[xr.Dataset], width: int, top: int | None = None)
         frames = [frame for frame in frames if len(frame)]
         if frames:
             title = _title(results) if not shown else f"table {name}"
-            shown.append(_shown(title, frames, view.tables[name], width, top, results[0].attrs))
+            lines = _shown(title, frames, view.tables[name], width, top, results[0].attrs)
+            others = _other_metrics(view.tables[name], results[0])
+            if others:
+                hidden = f"not shown: {listed(others)}; scorecube show has them"
+                lines = [*lines[:-1], *textwrap.wrap(hidden, width), ""]
+            shown.append(lines)
     return shown
 
 
@@ -231,6 +259,12 @@ def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:
     if table.brief and names.N_TOPICS in result.attrs and names.N_TOPICS not in frame:
         frame[names.N_TOPICS] = int(result.attrs[names.N_TOPICS])
     return frame
+
+
+def _other_metrics(table: Table, result: xr.Dataset) -> list[str]:
+    """Return the metrics that are not shown of a table of runs, which shows the first."""
+    is_of_runs = names.RUN in table.dims or names.PAIR in table.dims
+    return labels_of(result, names.METRIC)[1:] if is_of_runs and names.METRIC in result.dims else []
 
 
 def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:

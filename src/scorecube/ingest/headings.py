@@ -66,7 +66,7 @@ ROLES: dict[str, frozenset[str]] = {
     "topic": TOPICS | TOPIC_IDS | DOCUMENTS,
     "collection": _words(
         "week benchmark benchmarkname collection dataset datasetname task taskname subset split "
-        "category language"
+        "category language suite"
     ),
     "seed": _words("seed randomseed repetition repeat replicate epoch trial"),
     "metric": _words("metric metricname measure measurename criterion scorer"),
@@ -80,7 +80,7 @@ COUNTERS |= {""}
 NOUNS = {
     "run": _words("model system"),
     "topic": _words("item question sample example prompt user"),
-    "collection": _words("benchmark dataset task category subset language"),
+    "collection": _words("benchmark dataset task category subset language suite"),
     "seed": _words("seed epoch"),
 }
 """Role -> headings that are words for what is in the column, perhaps before ``id`` or ``name``."""

@@ -6,6 +6,7 @@ import pandas as pd
 
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION, trait
+from scorecube.errors import BadPlan, option
 
 WITHOUT_MEAN = ("low", "high", "p_value", "standard_error", "statistic", "flag")
 """Roles of columns that have no mean over collections."""
@@ -33,6 +34,12 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
         if rows[COLLECTION].nunique() == count:
             of_numbers = rows.drop(columns=[COLLECTION, *keys]).mean(skipna=False)
             means.append(rows.iloc[[0]].assign(**{COLLECTION: f"mean of {count}"}, **of_numbers))
+    if not means and len(frame):
+        raise BadPlan(
+            f"no row is in all {count} collections, so there are no means over them; choose what "
+            f"they share with {option('metrics')} or {option('collection')}",
+            option="average",
+        )
     table = pd.concat(means, ignore_index=True) if means else frame.head(0)
     table.attrs = frame.attrs
     return table

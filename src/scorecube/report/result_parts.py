@@ -27,6 +27,7 @@ MOST_VALUES = 6
 SIZES = ("n_runs", "n_topics")
 DESCENDING = ":desc"
 CLAUSES = re.compile("[;,] ")
+BRACKETS = re.compile(r" ?\([^)]*\)")
 """Between the parts of a clause, the first of which says under which condition it holds."""
 MANY = ("run", "run_a", "topic")
 """Columns of tables with many rows of each metric."""
@@ -197,7 +198,7 @@ def median_of(by_collection: Sequence[Iterable[Answer]], noun: str) -> list[Answ
     for label, of in by_label.items():
         values = [answer.value for answer in of]
         form = of[0].form
-        conditions = {CLAUSES.split(answer.clause)[0] for answer in of}
+        conditions = {CLAUSES.split(BRACKETS.sub("", answer.clause))[0] for answer in of}
         condition = f"{conditions.pop()}: " if len(conditions) == 1 else ""
         clause = f"{condition}median of {counted(len(of), noun)} ({number_range(values, form)})"
         median = float(np.median(values))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -163,13 +163,21 @@ def left_out(headings: Sequence[str]) -> str:
     return f"left out: {', '.join(headings)}; --format csv and json have them" if headings else ""
 
 
-def fitted(cells: Cells, width: int) -> tuple[Cells, list[str]]:
-    """Return as many columns as have room, and the headings of the others."""
+def fitted(
+    cells: Cells, width: int, first: Collection[str] = frozenset()
+) -> tuple[Cells, list[str]]:
+    """Return as many columns as have room, and the headings of the others.
+
+    first: Headings that have room before all others.
+    """
     kept = list[str]()
     room = width
-    for name in sorted(
-        cells.columns, key=lambda name: (len({*cells.columns[name]}) < 2, name in cells.numeric)
-    ):
+
+    def place(name: str) -> tuple[bool, bool, bool]:
+        is_constant = len({*cells.columns[name]}) < 2
+        return name not in first, is_constant, name in cells.numeric
+
+    for name in sorted(cells.columns, key=place):
         longest = max(map(len, cells.columns[name]), default=0)
         least = max(len(name), longest if name in cells.numeric else min(longest, LEAST))
         if least <= room or not kept:
@@ -305,7 +313,9 @@ def _shown(
             metric = texts[0].partition(" (")[0]  # lower is better
             if name == names.METRIC and f"{names.METRIC}s {metric}" not in title:
                 title = f"{title}, {texts[0]}"
-    cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width)
+    answers_of = {heading for heading, parts in layout.items() if len(parts) == len(LIMITS)}
+    first_to_stay = answers_of | {"verdict"}
+    cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width, first_to_stay)
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
     below += textwrap.wrap(left_out(lost), width)

@@ -328,7 +328,7 @@ def judge(
     if row.reason:
         return Judged(NO_VERDICT, row.reason)
     least, most = row.toward_better
-    limits = f"({limited(least, least, most, '+.3f')[1]})"
+    limits = f"({limited(row.low, row.low, row.high, '+.3f')[1]})"
     if least > -margin:
         return Judged(PASS, f"worse {limits}, by less than the margin" if most < 0 else "")
     if most < -margin and p_holm < ERROR:

@@ -121,9 +121,14 @@ def _alike_for_all(cube: xr.Dataset) -> Iterator[str]:
         )
 
 
+def seems_lower(metric: str) -> bool:
+    """Return whether smaller values are usually better of metrics with such a name."""
+    return LOWER.search(metric.lower()) is not None
+
+
 def _smaller_is_better(cube: xr.Dataset) -> Iterator[str]:
     for metric, higher in zip(labels_of(cube, names.METRIC), higher_of(cube), strict=True):
-        if higher and LOWER.search(metric.lower()):
+        if higher and seems_lower(metric):
             way = option("lower_is_better", metric)
             yield Note(f"{metric}: smaller values seem to be better; declare it by {way}")
 

@@ -15,6 +15,7 @@ from scorecube.analyses.preparation import make_table
 from scorecube.analyses.repetitions import Repetitions
 from scorecube.analyses.table import ScoreTable
 from scorecube.collection.arguments import CubesLike, MetricLike, cubes_of
+from scorecube.collection.plausibility import seems_lower
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ScorecubeError, UnknownName, nearest, option
@@ -179,6 +180,7 @@ def _parts(
                 ]
             notes += said
             notes += _notes_of_tiny(name, metric, table, asked)
+            notes += _notes_of_direction(metric, table)
         except ScorecubeError as error:
             of_gains = [str(error)] * cube.sizes[names.GAIN]
         for gain, part in zip(labels_of(cube, names.GAIN), of_gains, strict=True):
@@ -219,6 +221,16 @@ def _differences(
     if width is not None and np.abs(apart).max() < TINY * width:
         least = TINY * width
     return np.where(np.abs(apart) <= least, 0.0, apart)
+
+
+def _notes_of_direction(metric: str, table: ScoreTable) -> list[str]:
+    """Return a note where larger values count as better of what is usually better when smaller."""
+    if not table.higher[0] or not seems_lower(metric):
+        return []
+    return [
+        f"Larger values of {metric} count as better, as nothing else was declared; if smaller ones "
+        f"are, import it again with {option('lower_is_better', metric)}."
+    ]
 
 
 def _notes_of_tiny(name: str, metric: str, table: ScoreTable, asked: Asked) -> list[str]:

@@ -54,7 +54,7 @@ VARIABLES = (
             heading="tau_AP",
         ),
         Variable("spearman", "estimate", "Spearman's rho with average ranks"),
-        Variable("z", "statistic", "|tau| / its standard error between unrelated rankings"),
+        Variable("z", "statistic", "size of tau / its standard error between unrelated rankings"),
         Variable("p_value", "p_value", "two-sided p-value of z, normal distribution"),
         Variable(
             "p_exact", "p_value", "two-sided exact p-value; missing with ties or more than 60 runs"

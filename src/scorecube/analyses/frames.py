@@ -57,8 +57,9 @@ def frame_of(table: Table, source: xr.Dataset) -> pd.DataFrame:
         frame.attrs[ONE_TRIAL] = 1 / int(source.attrs["trials"])
     frame.attrs["heading"] |= {name: word for name, word in words.items() if name != word}
     nouns = names.nouns(source.attrs)
-    ours = known.keys() | {name for name in sources if table.make is None or name.startswith("n_")}
-    for name in ours & set(frame.columns) - words.keys():
+    declared = {name for name in sources if table.make is None or name.startswith("n_")}
+    ours = known.keys() | declared
+    for name in (ours & set(frame.columns)) - words.keys():
         heading = frame.attrs["heading"].get(name, names.heading(name))
         frame.attrs["heading"][name] = nouns.write(heading)
     return frame
@@ -73,16 +74,20 @@ def _declared(table: Table, result: xr.Dataset) -> tuple[pd.DataFrame, dict[str,
         result = result.isel(topic=places)
     sizes = {dim: result.sizes[dim] for dim in dims}
     columns = {column.name: column for column in _present(table.columns, result)}
-    by = [_ordering(each) for each in table.sort]
-    by = [each for each in by if each.name in columns or _has(result, Column(each.name))]
-    wanted = dict.fromkeys([*(each.name for each in by), *filter(None, [table.only])])
-    hidden = [name for name in wanted if name not in columns and _has(result, Column(name))]
+    asked = [_ordering(each) for each in table.sort]
+    by = [each for each in asked if each.name in columns or _has(result, Column(each.name))]
+    needed = dict.fromkeys(each.name for each in by)
+    if table.only:
+        needed[table.only] = None
+    # Rows are sorted or left out by columns that the table does not show, too.
+    hidden = [name for name in needed if name not in columns and _has(result, Column(name))]
     values = {}
     for column in (*map(Column, hidden), *columns.values()):
         quantity: Any = _quantity(result, column, dims)
         values[column.name] = quantity.set_dims(sizes).transpose(*dims).values.ravel()
     frame = pd.DataFrame(values)
-    outer = pd.Series(np.arange(len(frame)) // math.prod([*sizes.values()][table.within :]))
+    n_sorted_together = math.prod([*sizes.values()][table.within :])
+    outer = pd.Series(np.arange(len(frame)) // n_sorted_together)
     if table.only:
         flag = frame[table.only] if table.only in frame else pd.Series(False, frame.index)
         frame = frame[flag if flag.dtype == bool else flag.notna()]
@@ -249,22 +254,27 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 def as_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; None for numbers that are missing or infinite."""
     return [
-        {
-            str(name): None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
+        {str(name): _finite(value) for name, value in row.items()}
         for row in frame.to_dict("records")
     ]
 
 
+def _finite(value: object) -> object:
+    """Return a value; None for a number that is missing or infinite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _long(array: xr.DataArray) -> pd.DataFrame:
+    """Return a row for each value, with its labels."""
+    return array.to_series().rename("value").reset_index()
+
+
 def values(result: xr.Dataset) -> pd.DataFrame:
     """Return every value of every variable with its labels: a table of any analysis."""
-    frames = [
-        array.to_series().rename("value").reset_index().assign(variable=str(name))
-        if array.dims
-        else pd.DataFrame({"value": [array.item()], "variable": [str(name)]})
-        for name, array in result.reset_coords(drop=True).data_vars.items()
-    ]
+    frames = []
+    for name, array in result.reset_coords(drop=True).data_vars.items():
+        rows = _long(array) if array.dims else pd.DataFrame({"value": [array.item()]})
+        frames.append(rows.assign(variable=str(name)))
     frame = combine(frames) if frames else pd.DataFrame(columns=["variable", "value"])
     first = [dim for dim in (names.METRIC, names.GAIN) if dim in frame]
     others = [name for name in frame if name not in (*first, "variable", "value")]

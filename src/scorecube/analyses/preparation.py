@@ -31,6 +31,7 @@ from scorecube.collection.selection import (
     which_lack_most,
 )
 from scorecube.collection.teams import listed
+from scorecube.declare import number_range
 from scorecube.errors import BadPlan, counted
 from scorecube.statistics.grid import check_differences, check_range
 
@@ -66,8 +67,10 @@ def make_table(
     of_topic, strata = units_of(cube, notes, in_bags=bags, weights=weights)
     sizes = np.bincount(of_topic)
     scores, binary, ranges = _unit_scores(cube, distinct, of_topic, sizes)
-    for of_cell, ends in zip(scores if on_grid else (), ranges, strict=False):
-        check_differences(of_cell, ends)
+    if on_grid:
+        for of_cell, ends in zip(scores, ranges, strict=True):
+            check_differences(of_cell, ends)
+    n_in_bags = sum(round(part.in_bag * part.size()) for part in strata)
     return ScoreTable(
         metrics=tuple(labels_of(cube, names.METRIC)),
         gains=tuple(labels_of(cube, names.GAIN)),
@@ -79,7 +82,7 @@ def make_table(
         ranges=tuple(ranges),
         higher=higher_of(cube)[np.nonzero(distinct)[0]],
         binary=binary,
-        in_bag=sum(round(part.in_bag * part.size()) for part in strata) / len(sizes),
+        in_bag=n_in_bags / len(sizes),
         notes=tuple(notes),
         nouns=names.nouns(cube.attrs),
         uses_gains=uses_gains(cube),
@@ -90,7 +93,9 @@ def make_table(
 def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[str]) -> xr.Dataset:
     """Return the mean scores of systems over their runs; or runs, if these are asked for."""
     counts = Counter(labels_of(cube, names.SYSTEM) if names.SYSTEM in cube.coords else [])
-    if set(counts.values()) <= {1} or (runs and not counts.keys() >= set(runs)):
+    are_single = set(counts.values()) <= {1}
+    are_asked_for = bool(runs) and not counts.keys() >= set(runs or ())  # runs, not systems
+    if are_single or are_asked_for:
         return select(cube, runs=runs)
     systems = sorted(name for name in counts if runs is None or name in runs)
     # A repetition without a score leaves its system without one: the others may be of another kind.
@@ -100,17 +105,16 @@ def _over_repetitions(cube: xr.Dataset, runs: Sequence[str] | None, notes: list[
         scores = cube.variables[names.SCORE][metric].values
         for place, name in enumerate(systems):
             means[metric, :, place] = scores[:, of_run == name].mean(axis=1)
-    several = sorted({counts[name] for name in systems})
-    of = " to ".join(map(str, dict.fromkeys([several[0], several[-1]])))
+    numbers = [counts[name] for name in systems]
     nouns = names.nouns(cube.attrs)
     run = "system" if nouns.run == names.RUN else nouns.run
-    repetitions = f"{of} {names.plural(nouns.repetition)} of a {run}"
+    repetitions = f"{number_range(numbers, 'd')} {names.plural(nouns.repetition)} of a {run}"
     notes.append(
         f"Scores are means over {repetitions} on each {nouns.topic}; {limits_over(nouns)}."
     )
-    others = {name: of for name, of in cube.coords.items() if names.RUN not in of.dims}
-    others[names.RUN] = xr.DataArray(np.array(systems, object), dims=names.RUN)
-    return xr.Dataset({names.SCORE: variable_of(DIMS, means)}, others, cube.attrs)
+    coords = {name: each for name, each in cube.coords.items() if names.RUN not in each.dims}
+    coords[names.RUN] = xr.DataArray(np.array(systems, object), dims=names.RUN)
+    return xr.Dataset({names.SCORE: variable_of(DIMS, means)}, coords, cube.attrs)
 
 
 def limits_over(nouns: names.Nouns) -> str:
@@ -153,12 +157,14 @@ class _Missing:
             return
         lacking = np.asarray(self._absent.any(axis=0))
         metrics = labels_of(self._cube, names.METRIC)
-        by_metric = f", by {listed([metrics[place] for place in sorted(self._metrics)])}"
+        by_metric = ""
+        if len(self._metrics) < len(metrics):
+            by_metric = f", by {listed([metrics[place] for place in sorted(self._metrics)])}"
         most = which_lack_most(self._absent, labels_of(self._cube, names.RUN))
         nouns = names.nouns(self._cube.attrs)
         raise BadPlan(
             f"scores are missing on {lacking.sum()} of {counted(len(lacking), nouns.topic)}, "
-            f"most of {most}{by_metric if len(self._metrics) < len(metrics) else ''}; compute "
+            f"most of {most}{by_metric}; compute "
             f"them, or leave their {nouns.topics} out with {DROPPED}"
         )
 

@@ -38,7 +38,7 @@ LARGEST_RUN = 2**28
 NO_LIMIT = 2**31 - 1
 """Depth of rankings that are not cut off."""
 FEWEST = 100
-"""Documents of all runs from which on it is no chance that none is judged."""
+"""From this number of documents of all runs on, it is no accident that none is judged."""
 
 
 class Order(StrEnum):
@@ -92,14 +92,15 @@ def judge(
     own = np.zeros(len(qrels.topics), bool)
     with np.errstate(over="ignore"):
         keys = -run.ranks if rule is Order.RANK else run.scores.astype(np.float32)
+    # The number of each topic among those that are judged; -1 of others.
     rows = np.array([qrels.number_of.get(topic, -1) for topic in run.topics], np.int32)
     lines_of = list(run.lines_of)
     for k, topic in enumerate(run.topics):
-        is_own = run.documents[lines_of[k]] == topic.encode()
-        if rows[k] >= 0 and is_own.any():
+        has_id_of_topic = run.documents[lines_of[k]] == topic.encode()
+        if rows[k] >= 0 and has_id_of_topic.any():
             own[rows[k]] = True
             if ignore_identical:
-                lines_of[k] = lines_of[k][~is_own]
+                lines_of[k] = lines_of[k][~has_id_of_topic]
     counts = np.fromiter(map(len, lines_of), np.int32, len(rows))
     numbers, lengths = empty_lists(run.path, qrels, rows, counts, depth)
     longest = numbers.shape[1]
@@ -186,9 +187,11 @@ def _keep_first_of_class(
     """Set levels to 0, in place, where a relevant document of the class has an earlier rank."""
     for row, documents, class_of in zip(levels, numbers, classes, strict=True):
         relevant = np.flatnonzero(row > 0)
-        of = class_of[documents[relevant]]
-        _, first = np.unique(of, return_index=True)
-        row[relevant[np.setdiff1d(np.flatnonzero(of >= 0), first)]] = 0
+        class_at = class_of[documents[relevant]]
+        with_class = np.flatnonzero(class_at >= 0)
+        _, first_of_class = np.unique(class_at, return_index=True)
+        later = np.setdiff1d(with_class, first_of_class)
+        row[relevant[later]] = 0
 
 
 def build_rankings(
@@ -269,18 +272,22 @@ def rankings_dataset(
 
 def _compare_labels(runs: Sequence[JudgedRun], qrels: Qrels, notify: Callable[[str], None]) -> None:
     """Name topics that one side lacks; refuse judgements of nothing that the runs have."""
-    ranked = np.any([run.lengths > 0 for run in runs], axis=0)
-    unranked = [topic for topic, has in zip(qrels.topics, ranked, strict=True) if not has]
+    is_ranked = np.any([run.lengths > 0 for run in runs], axis=0)
+    unranked = [topic for topic, has in zip(qrels.topics, is_ranked, strict=True) if not has]
     unjudged = {*chain.from_iterable(run.unjudged for run in runs)}
     without = [run.name for run in runs if not ((run.levels >= 0) | (run.documents >= 0)).any()]
-    nothing = "" if ranked.any() else "topics"
-    if len(without) == len(runs) and sum(int(run.lengths.sum()) for run in runs) >= FEWEST:
-        nothing = "documents"
-    if nothing:
-        is_shown = nothing == "topics" and bool(unjudged)
-        ids = f" (judged is {qrels.topics[0]!r}, ranked {min(unjudged)!r})" if is_shown else ""
+    n_documents = sum(int(run.lengths.sum()) for run in runs)
+    in_common = ""  # what runs and judgements should have in common, and have not
+    if not is_ranked.any():
+        in_common = "topics"
+    if len(without) == len(runs) and n_documents >= FEWEST:
+        in_common = "documents"
+    if in_common:
+        ids = ""
+        if in_common == "topics" and unjudged:
+            ids = f" (judged is {qrels.topics[0]!r}, ranked {min(unjudged)!r})"
         raise BadInput(
-            f"judges none of the {nothing} of the {counted(len(runs), 'run')}{ids}: they are of "
+            f"judges none of the {in_common} of the {counted(len(runs), 'run')}{ids}: they are of "
             "different collections, spell ids in different ways, or have columns in another order",
             qrels.path,
         )
@@ -311,11 +318,11 @@ def _say_own_documents(
 
 def _stacked(rows: Sequence[Any]) -> Any:
     """Stack arrays (topic, rank) of different depths as (run, topic, rank)."""
-    result = np.full(
-        (len(rows), len(rows[0]), max(row.shape[1] for row in rows)), names.UNJUDGED, rows[0].dtype
-    )
-    for k, row in enumerate(rows):
-        result[k, :, : row.shape[1]] = row
+    n_topics = len(rows[0])
+    deepest = max(of_run.shape[1] for of_run in rows)
+    result = np.full((len(rows), n_topics, deepest), names.UNJUDGED, rows[0].dtype)
+    for k, of_run in enumerate(rows):
+        result[k, :, : of_run.shape[1]] = of_run
     return result
 
 

@@ -118,14 +118,15 @@ def with_labels(cube: xr.Dataset, wanted: Mapping[str, Sequence[str]]) -> xr.Dat
     """
     places: dict[str, Any] = {}
     for dim, chosen in wanted.items():
-        place = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}
-        positions = np.array([place[label] for label in chosen], np.int64)
-        follow = len(positions) and (np.diff(positions) == 1).all()
-        places[dim] = slice(positions[0], positions[-1] + 1) if follow else positions
+        place_of = {label: k for k, label in enumerate(schema.labels_of(cube, dim))}
+        positions = np.array([place_of[label] for label in chosen], np.int64)
+        are_adjacent = len(positions) and (np.diff(positions) == 1).all()
+        places[dim] = slice(positions[0], positions[-1] + 1) if are_adjacent else positions
     return cube.isel(places)
 
 
 def _keep_top_runs(cube: xr.Dataset, count: int, by: object) -> xr.Dataset:
+    """Return the runs with the best means of a metric, by default the first; ties by name."""
     if not isinstance(count, int | np.integer) or count < 1:
         problem = f"expected a whole number of at least 1; found {count!r:.60}"
         raise BadPlan(f"{option('top_runs')}: {problem}", option="top_runs")
@@ -135,9 +136,9 @@ def _keep_top_runs(cube: xr.Dataset, count: int, by: object) -> xr.Dataset:
         raise UnknownName(f"no metric {metric!r} in the cube to choose the top runs by")
     place = has.index(metric)
     means = cube[names.SCORE].isel(metric=place, gain=0).mean(names.TOPIC).values
-    sign = -1 if higher_of(cube)[place] else 1
-    best = sorted(zip(sign * means, schema.labels_of(cube, names.RUN), strict=True))[:count]
-    return cube.sel(run=sorted(run for _, run in best))
+    losses = -means if higher_of(cube)[place] else means
+    best_first = sorted(zip(losses, schema.labels_of(cube, names.RUN), strict=True))
+    return cube.sel(run=sorted(run for _, run in best_first[:count]))
 
 
 def parse_known(text: str) -> Metric | str:
@@ -161,7 +162,8 @@ def cells(cube: xr.Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     Returns scores, cell_of: float64 (cell, run, topic), to be read only; int64 (metric, gain).
     """
     distinct, cell_of = distinct_cells(uses_gains(cube), cube.sizes[names.GAIN])
-    return np.ascontiguousarray(cube.variables[names.SCORE].values[distinct], np.float64), cell_of
+    scores = cube.variables[names.SCORE].values[distinct]
+    return np.ascontiguousarray(scores, np.float64), cell_of
 
 
 def distinct_cells(
@@ -177,7 +179,9 @@ def distinct_cells(
     """
     distinct = np.ones((len(uses), n_gains), bool)
     distinct[:, 1:] = uses[:, np.newaxis]
-    return distinct, (np.cumsum(distinct) - 1).reshape(distinct.shape)
+    # A cell without scores of its own has the number of the last one before it that has.
+    cell_of = np.cumsum(distinct) - 1
+    return distinct, cell_of.reshape(distinct.shape)
 
 
 def standardise(
@@ -226,7 +230,8 @@ def standardise(
     known = reference[names.SCORE]
     spread = known.std(names.RUN, ddof=1)
     varies = spread > 0
-    z = ((cube[names.SCORE] - known.mean(names.RUN)) / spread.where(varies)).where(varies, 0.0)
+    deviation = cube[names.SCORE] - known.mean(names.RUN)
+    z = (deviation / spread.where(varies)).where(varies, 0.0)
     if method == "std-AB":
         z = (0.15 * z + 0.5).clip(0.0, 1.0)
     elif method == "std-CDF":
@@ -245,9 +250,10 @@ def standardise(
 
 def which_lack_most(missing: NDArray[np.bool_], runs: Sequence[str]) -> str:
     """Return the runs that lack most scores, with numbers of topics; missing: bool (run, topic)."""
-    lacking = missing.sum(axis=1)
-    most = [int(run) for run in np.argsort(-lacking, kind="stable") if lacking[run]][:NAMED]
-    return ", ".join(f"{runs[run]} ({lacking[run]})" for run in most)
+    n_missing = missing.sum(axis=1)
+    most_first = np.argsort(-n_missing, kind="stable")
+    lacking = [int(run) for run in most_first if n_missing[run]]
+    return ", ".join(f"{runs[run]} ({n_missing[run]})" for run in lacking[:NAMED])
 
 
 def on_complete_topics(cube: xr.Dataset) -> xr.Dataset:

@@ -41,9 +41,10 @@ def decimals_of(half_widths: ArrayLike) -> np.ndarray[Any, np.dtype[np.int64]]:
     widths = np.asarray(half_widths, float)
     known = np.isfinite(widths) & (widths > 0)
     exponent = np.floor(np.log10(widths, where=known, out=np.zeros_like(widths)))
-    three = np.rint(np.where(known, widths, 1.0) * 10.0 ** (2 - exponent))
-    two = (three < 355) | (three >= 950)  # .0096 is written as .010
-    places: Any = two - exponent - (three >= 950)
+    first_three = np.rint(np.where(known, widths, 1.0) * 10.0 ** (2 - exponent))
+    rounds_up = first_three >= 950  # .0096 is written as .010
+    has_two = (first_three < 355) | rounds_up
+    places: Any = has_two - exponent - rounds_up
     return np.where(known, np.clip(places, 0, MOST_DECIMALS), UNKNOWN).astype(np.int64)
 
 
@@ -103,7 +104,9 @@ def limited(
         if places == UNKNOWN:
             scale = 100 if form.endswith("%") else 1
             places = int(decimals_between([low], [high], scale=scale)[0])
-        form = f"{'+' * form.startswith('+')}z{',' * (',' in form)}.{places}{form[-1]}"
+        sign = "+" if form.startswith("+") else ""
+        separator = "," if "," in form else ""
+        form = f"{sign}z{separator}.{places}{form[-1]}"  # z: no minus before 0
     upper = format(high, form) if is_known(high) else "no limit"
     return format(value, form), f"{low:{form}} to {upper}"
 

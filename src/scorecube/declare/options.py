@@ -8,7 +8,7 @@ import inspect
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
@@ -16,7 +16,18 @@ from itertools import chain
 from reprlib import repr as shown
 from textwrap import wrap
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from scorecube.declare.variables import Variable
 from scorecube.errors import BadArgument, BadPlan, default_flag, nearest, option
@@ -30,6 +41,14 @@ LIMITS = {
     "maximum": ("of at most", operator.le),
     "below": ("below", operator.lt),
 }
+
+
+class _Limit(NamedTuple):
+    """A limit of a number: in words, how a number is compared with it, and where it lies."""
+
+    words: str
+    compare: Callable[[Any, Any], Any]
+    bound: float
 
 
 @dataclass(frozen=True)
@@ -74,6 +93,7 @@ class Option:
         literals = [scalar for scalar in scalars if get_origin(scalar) is Literal]
         texts = dict.fromkeys(chain.from_iterable(map(get_args, literals)))
         kind = next((scalar for scalar in scalars if scalar not in literals), None)
+        # A frozen record does not let its fields be set.
         self.__dict__.update(kind=kind, texts=tuple(texts), optional=NoneType in members)
         self.__dict__.update(single=bool(singles), listed=bool(tuples))
 
@@ -96,12 +116,14 @@ class Option:
     def scalar(self) -> Any:
         """Type of a single number, text or truth value; None for others."""
         is_mixed = bool(self.none or (self.kind and self.texts))
-        return (self.kind or str) if self.single and not self.listed and not is_mixed else None
+        if self.listed or is_mixed or not self.single:
+            return None
+        return self.kind or str
 
     @property
     def expected(self) -> str:
         """Type and limits of the value, for users."""
-        limits = " and ".join(f"{word} {limit:,.16g}" for word, _, limit in self._limits())
+        limits = " and ".join(f"{limit.words} {limit.bound:,.16g}" for limit in self._limits())
         scalar = f"{KINDS.get(self.kind, 'a path')} {limits}".strip() if self.kind else ""
         words = list(filter(None, (*self.texts, self.none, scalar)))
         text = ", ".join(words)
@@ -117,8 +139,9 @@ class Option:
         if plain is None:
             right = self.optional
         elif isinstance(plain, tuple):
-            are_right = (one in self.choices or self._fits(one) for one in plain)
-            right = self.listed and bool(plain or not self.default) and all(are_right)
+            are_right = all(one in self.choices or self._fits(one) for one in plain)
+            may_be_empty = not self.default
+            right = self.listed and are_right and (len(plain) > 0 or may_be_empty)
         else:
             right = self.single and (plain in self.texts or self._fits(plain))
         if not right:
@@ -150,11 +173,16 @@ class Option:
             return self.kind is not None and isinstance(value, self.kind)
         is_number = isinstance(value, int | self.kind) and not isinstance(value, bool)
         inside = is_number and -math.inf < value < math.inf  # false of NaN, too
-        return inside and all(compare(value, limit) for _, compare, limit in self._limits())
+        return inside and all(limit.compare(value, limit.bound) for limit in self._limits())
 
-    def _limits(self) -> list[tuple[str, Any, float]]:
-        stated = ((*rule, getattr(self, name)) for name, rule in LIMITS.items())
-        return [limit for limit in stated if limit[-1] is not None]
+    def _limits(self) -> list[_Limit]:
+        """Return the limits that are declared."""
+        limits = []
+        for name, (words, compare) in LIMITS.items():
+            bound = getattr(self, name)
+            if bound is not None:
+                limits.append(_Limit(words, compare, bound))
+        return limits
 
 
 REQUIRED = MISSING
@@ -219,24 +247,28 @@ def document(kind: type, variables: Iterable[Variable] = ()) -> None:
         lines.append(f"{name} : {item.expected}{default}")
         lines += wrap(item.help, WIDTH, initial_indent="    ", subsequent_indent="    ")
     summary, *sections = re.split(r"\n\n(?=\w+\n-+\n)", text)
-    listed = ["Notes", "-----", "Variables of a result:", ""]
-    for of in variables:
-        units = "" if of.units == "1" else f", {of.units}"
-        line = f"- `{of.name}` ({', '.join(of.dims)}){units}: {of.long_name}"
-        listed += wrap(line, WIDTH, subsequent_indent="  ")
+    notes = ["Notes", "-----", "Variables of a result:", ""]
+    for variable in variables:
+        dims = ", ".join(variable.dims)
+        units = "" if variable.units == "1" else f", {variable.units}"
+        line = f"- `{variable.name}` ({dims}){units}: {variable.long_name}"
+        notes += wrap(line, WIDTH, subsequent_indent="  ")
     titles = [section.partition("\n")[0] for section in sections]
     if variables and "Notes" not in titles:
         place = titles.index("Examples") if "Examples" in titles else len(titles)
-        sections.insert(place, "\n".join(listed))
+        sections.insert(place, "\n".join(notes))
     kind.__doc__ = "\n\n".join([summary, "\n".join(lines), *sections]) + "\n"
 
 
 def split_list(text: str) -> list[str]:
     """Return the elements of a comma-separated text; commas inside brackets do not separate."""
-    return list(filter(None, map(str.strip, re.split(r",(?![^(]*\))", text))))
+    elements = [element.strip() for element in re.split(r",(?![^(]*\))", text)]
+    return [element for element in elements if element]
 
 
 def _plain(value: object) -> Any:
     """Return a value as plans store it: sequences as tuples, numbers of NumPy as Python's."""
     plain = value.tolist() if hasattr(value, "tolist") else value
-    return tuple(map(_plain, plain)) if isinstance(plain, list | tuple | range) else plain
+    if isinstance(plain, list | tuple | range):
+        return tuple(map(_plain, plain))
+    return plain

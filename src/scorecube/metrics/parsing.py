@@ -27,13 +27,13 @@ def has_known_name(text: str) -> bool:
     >>> has_known_name("nDCG(b=2)@10"), has_known_name("P"), has_known_name("401")
     (True, True, False)
     """
-    return _parts(text) is not None
+    return _known_parts(text) is not None
 
 
-def _parts(text: str) -> re.Match[str] | None:
-    """Return the parts of a metric with a known name."""
-    shape = _SHAPE.match(text.replace(" ", ""))
-    return shape if shape and shape["name"] in DEFINITIONS else None
+def _known_parts(text: str) -> re.Match[str] | None:
+    """Return name, inside of the brackets and cut-off of a metric; None for an unknown name."""
+    parts = _SHAPE.match(text.replace(" ", ""))
+    return parts if parts and parts["name"] in DEFINITIONS else None
 
 
 def parse_metric(text: str) -> Metric:
@@ -61,25 +61,25 @@ def parse_metric(text: str) -> Metric:
     >>> parse_metric("AP(rel=2)").rel
     2
     """
-    shape = _parts(text)
-    if shape is None:
+    parts = _known_parts(text)
+    if parts is None:
         start = re.match(NAME, text.strip())
         name = start[0] if start else text
         raise UnknownName(
             f"unknown metric {text!r}; the nearest known ones are: "
             f"{nearest(name, list(DEFINITIONS))}"
         )
-    definition = DEFINITIONS[shape["name"]]
-    cutoff = whole_number(shape["cutoff"] or "0", DEEPEST)
+    definition = DEFINITIONS[parts["name"]]
+    cutoff = whole_number(parts["cutoff"] or "0", DEEPEST)
     if cutoff is None:
         raise BadName(f"metric {text!r}: the cut-off is above {DEEPEST:,}")
-    if shape["cutoff"] is not None and (definition.cutoff == "none" or cutoff < 1):
-        raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{shape['cutoff']}")
-    if shape["cutoff"] is None and definition.cutoff == "required":
+    if parts["cutoff"] is not None and (definition.cutoff == "none" or cutoff < 1):
+        raise BadName(f"metric {text!r}: {definition.name} takes no cut-off @{parts['cutoff']}")
+    if parts["cutoff"] is None and definition.cutoff == "required":
         raise BadName(
             f"metric {text!r}: {definition.name} needs a cut-off, for example {definition.name}@10"
         )
-    rel, judged_only, settings = _parse_settings(text, shape["inside"] or "", definition)
+    rel, judged_only, settings = _parse_settings(text, parts["inside"] or "", definition)
     return Metric(definition.name, rel, cutoff, settings, judged_only)
 
 
@@ -91,10 +91,13 @@ def whole_number(text: str, largest: int) -> int | None:
     >>> whole_number("010", 100), whole_number("-1", 100), whole_number("9" * 5000, 100)
     (10, None, None)
     """
-    digits = text.lstrip("0") or text[-1:]
-    if not (text.isascii() and text.isdigit()) or len(digits) > len(str(largest)):
+    if not (text.isascii() and text.isdigit()):
         return None
-    return int(digits) if int(digits) <= largest else None
+    digits = text.lstrip("0") or "0"
+    if len(digits) > len(str(largest)):  # Python refuses to convert thousands of digits
+        return None
+    number = int(digits)
+    return number if number <= largest else None
 
 
 def _parse_settings(
@@ -103,7 +106,8 @@ def _parse_settings(
     """Return `rel`, `judged_only` and the values that differ from the defaults, of a bracket."""
     items = [item.partition("=") for item in inside.split(",")] if inside else []
     keys = [key for key, _, _ in items]
-    if repeated := ["".join(item) for item in items if keys.count(item[0]) > 1]:
+    repeated = [key + equals + value for key, equals, value in items if keys.count(key) > 1]
+    if repeated:
         raise BadName(f"metric {text!r}: {', '.join(repeated)} set the same thing")
     rel = 1
     judged_only = False
@@ -122,9 +126,9 @@ def _parse_settings(
                 f"{definition.name}; known: {known}"
             )
     for key in values:
-        form = definition.parameters[key].form
-        if form and values.get("form") != form:
-            raise BadName(f"metric {text!r}: {key} is a setting of form={form}; add it")
+        needed = definition.parameters[key].form
+        if needed and values.get("form") != needed:
+            raise BadName(f"metric {text!r}: {key} is a setting of form={needed}; add it")
     settings = tuple(
         (key, values[key])
         for key, declared in definition.parameters.items()

@@ -7,7 +7,7 @@ over gain settings, runs and topics.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -210,9 +210,20 @@ def metric(
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        plain = Definition(name, function, source, cutoff, uses_gains, parameters)
-        plain = replace(plain, over_ideal=over_ideal, non_relevant=non_relevant)
-        register(replace(plain, range=range, also_called=also_called, user=user))
+        definition = Definition(
+            name,
+            function,
+            source,
+            cutoff,
+            uses_gains,
+            parameters,
+            over_ideal=over_ideal,
+            non_relevant=non_relevant,
+            range=range,
+            also_called=also_called,
+            user=user,
+        )
+        register(definition)
         return function
 
     return declare
@@ -261,11 +272,16 @@ class Metric:
         return self.judged_only or self.definition.non_relevant
 
     def __str__(self) -> str:
-        shown: list[tuple[str, Value]] = [("rel", float(self.rel))] if self.rel != 1 else []
-        shown += [("judged_only", "True")] if self.judged_only else []
-        inside = ",".join(f"{key}={_print_value(value)}" for key, value in [*shown, *self.settings])
+        shown: list[tuple[str, Value]] = []
+        if self.rel != 1:
+            shown.append(("rel", float(self.rel)))
+        if self.judged_only:
+            shown.append(("judged_only", "True"))
+        shown += self.settings
+        inside = ",".join(f"{key}={_print_value(value)}" for key, value in shown)
+        brackets = f"({inside})" if inside else ""
         cut = f"@{self.cutoff}" if self.cutoff else ""
-        return self.name + (f"({inside})" if inside else "") + cut
+        return self.name + brackets + cut
 
     def score(
         self,
@@ -308,11 +324,12 @@ class Metric:
         if self.rel > 1:
             # Levels below `rel` count as judged not relevant; a gain of 0 would leave them
             # relevant.
-            low = (lists.levels > 0) & (lists.levels < self.rel)
-            lists = lists._replace(levels=np.where(low, np.int8(0), lists.levels))
-            fewer = judged[..., : self.rel].sum(axis=-1, keepdims=True)
-            zeros = np.zeros_like(judged[..., 1 : self.rel])
-            judged = np.concatenate([fewer, zeros, judged[..., self.rel :]], axis=-1)
+            is_below = (lists.levels > 0) & (lists.levels < self.rel)
+            lists = lists._replace(levels=np.where(is_below, np.int8(0), lists.levels))
+            not_relevant = judged[..., : self.rel].sum(axis=-1, keepdims=True)
+            none_below = np.zeros_like(judged[..., 1 : self.rel])
+            relevant = judged[..., self.rel :]
+            judged = np.concatenate([not_relevant, none_below, relevant], axis=-1)
         self._check(judged.shape[-1] - 1, gains)
         settings = judged, gains, np.int64(self.cutoff), self.numbers()
         kernel = self.definition.kernel
@@ -348,14 +365,16 @@ class Metric:
                     f"{n_levels} relevant levels; "
                     "give one value for each level, highest level first"
                 )
-        if dict(self.settings).get("form") == "exp2" and gains.max(initial=0.0) > LARGEST_EXPONENT:
+        if dict(self.settings).get("form") != "exp2":
+            return
+        found = gains.max(initial=0.0)
+        if found > LARGEST_EXPONENT:
             raise BadName(
-                f"metric {self} raises 2 to the gain, and a gain is {gains.max():g}; use gains of "
+                f"metric {self} raises 2 to the gain, and a gain is {found:g}; use gains of "
                 f"at most {LARGEST_EXPONENT:,}"
             )
-        if dict(self.settings).get("form") == "exp2" and "max" in self.definition.parameters:
+        if "max" in self.definition.parameters:
             (largest,) = self.values("max")
-            found = gains.max(initial=0.0)
             if found > largest:
                 raise BadName(
                     f"metric {self}: a gain is {found:g}, above max={largest:g}, the highest level "

@@ -41,7 +41,7 @@ from scorecube.report.result_parts import (
 )
 from scorecube.report.study_tables import showing
 from scorecube.report.views import joins_collections, view_names, view_of
-from scorecube.storage import Study
+from scorecube.storage import Collection, Study
 
 MOST_ROWS = 5_000
 MOST_NAMED = 4
@@ -162,9 +162,10 @@ def write_page(
         progress(done, len(results))
     order = {kind: place for place, kind in enumerate(view_names())}
     ordered = sorted(sections.values(), key=lambda section: order.get(section.kind, len(order)))
-    name = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
-    heading = title or (chosen[0] if len(chosen) == 1 else name) or study.path
-    known.sort(key=primary.__ne__)
+    of_study = Path(study.path.rstrip("/")).name.removesuffix(".zarr")
+    only = chosen[0] if len(chosen) == 1 else ""
+    heading = title or only or of_study or study.path
+    known.sort(key=primary.__ne__)  # the primary metric first
     write_file(Path(path), render(study.path, heading, facts, ordered, known))
 
 
@@ -183,7 +184,14 @@ def _results(
             yield kind, partial(collection.result, kind)
     for kind in view_names():
         if (compute := view_of(kind).page_result) is not None:
-            yield kind, partial(lambda make: make(collection.cube, name, **design), compute)
+            yield kind, partial(_computed, compute, collection, design)
+
+
+def _computed(
+    compute: Callable[..., xr.Dataset | None], collection: Collection, design: Mapping[str, Any]
+) -> xr.Dataset | None:
+    """Return what is computed for the page, not stored."""
+    return compute(collection.cube, collection.name, **design)
 
 
 def _newest_with(metric: str, load: Callable[[], list[xr.Dataset]]) -> xr.Dataset:
@@ -200,7 +208,7 @@ def _part(
     result = result.assign_attrs({COLLECTION: collection})
     if names.METRIC in result.dims:
         metrics = labels_of(result, names.METRIC)
-        result = of_metrics(result, sorted(metrics, key=primary.__ne__))
+        result = of_metrics(result, sorted(metrics, key=primary.__ne__))  # the primary one first
     options = json.dumps(options_of_result(result.attrs), sort_keys=True)
     return (kind, options), part_of(kind, result)
 
@@ -209,12 +217,12 @@ def part_of(kind: str, result: xr.Dataset) -> SectionPart:
     """Return what a page shows of a result."""
     view = view_of(kind)
     pictures = []
-    whole = {view.first_table, "collections"} & view.tables.keys()  # of a board its matrix
-    frames = {
-        name: frame_of(table, result)
-        for name, table in view.tables.items()
-        if name in whole or (name in view.shown and table.n_rows(result) <= MOST_ROWS)
-    }
+    of_any_length = {view.first_table, "collections"}  # the second is the matrix of a board
+    frames = {}
+    for name, table in view.tables.items():
+        is_short = name in view.shown and table.n_rows(result) <= MOST_ROWS
+        if name in of_any_length or is_short:
+            frames[name] = frame_of(table, result)
     if view.figure is not None and not view.as_leaderboard:
         gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
         for gain in gains or [""]:
@@ -244,12 +252,42 @@ def render(
     if board is not None:
         baseline = str(json.loads(board.options).get("baseline") or "")
         leaderboards = parts.boards(board.frame(), baseline, len(collections))
-    labels = list(dict.fromkeys(board["label"] for board in leaderboards))
-    labels = list(dict.fromkeys([*labels, *_labels_of_answers(sections, metrics)]))
+    on_boards = [each["label"] for each in leaderboards]
+    labels = list(dict.fromkeys([*on_boards, *_labels_of_answers(sections, metrics)]))
     chapters = _chapters([section for section in sections if section is not board])
     ids = {LEADERBOARD.text: "runs"} | {each["heading"]: each["id"] for each in chapters}
     cited = dict.fromkeys(chain.from_iterable(section.references for section in sections))
     script = asset("page.js")
+    text = (
+        _environment(names.nouns(collections[0]))
+        .get_template("page.html")
+        .render(
+            name=title,
+            study=study,
+            version=version("scorecube"),
+            collections=collections,
+            several=several,
+            labels=labels,
+            words=json.dumps([visible(label) for label in labels]),
+            cards=_cards(sections, labels, several, ids),
+            board=board and board.content(),
+            boards=leaderboards,
+            matrices=matrices,
+            chapters=chapters,
+            measures=([], []) if several else _measures(sections, labels),
+            warnings=_warnings(collections, sections),
+            sections=sections,
+            bibtex="\n".join([*(references()[key] for key in cited), software()]),
+            style=Markup(asset("page.css")),  # noqa: S704 - files of this package
+            script=Markup(script),  # noqa: S704
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+    )
+    return str(text)
+
+
+def _environment(nouns: names.Nouns) -> Environment:
+    """Return what templates of a page use, with the nouns of its study."""
     environment = Environment(
         loader=FunctionLoader(asset),
         autoescape=True,
@@ -260,31 +298,9 @@ def render(
         finalize=lambda value: visible(value, keep="\n") if type(value) is str else value,
     )
     environment.filters |= {of.__name__: of for of in (counted, names.plural, brief, parts.dashed)}
-    nouns = names.nouns(collections[0])
-    environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN, "nouns": nouns}
     environment.filters["noun"] = nouns.write
-    text = environment.get_template("page.html").render(
-        name=title,
-        study=study,
-        version=version("scorecube"),
-        collections=collections,
-        several=several,
-        labels=labels,
-        words=json.dumps([visible(label) for label in labels]),
-        cards=_cards(sections, labels, several, ids),
-        board=board and board.content(),
-        boards=leaderboards,
-        matrices=matrices,
-        chapters=chapters,
-        measures=([], []) if several else _measures(sections, labels),
-        warnings=_warnings(collections, sections),
-        sections=sections,
-        bibtex="\n".join([*(references()[key] for key in cited), software()]),
-        style=Markup(asset("page.css")),  # noqa: S704 - files of this package
-        script=Markup(script),  # noqa: S704
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )
-    return str(text)
+    environment.globals |= {"zip": zip, "most_shown": parts.MOST_SHOWN, "nouns": nouns}
+    return environment
 
 
 def _labels_of_answers(sections: Sequence[Section], metrics: Sequence[str]) -> list[str]:

@@ -52,7 +52,8 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     intervals = dict[str, tuple[str, str, str]]()
     for estimate in filter(frame.columns.__contains__, dict.fromkeys(of.values())):
         ends = [name for name in map(str, frame) if of.get(name) == estimate]
-        lows, highs = ([name for name in ends if roles[name] == end] for end in ("low", "high"))
+        lows = [name for name in ends if roles[name] == "low"]
+        highs = [name for name in ends if roles[name] == "high"]
         for low, high in zip(lows, highs, strict=False):
             name = "rank_set" if low == "rank_low" else f"{low.removesuffix('_low')}_limits"
             intervals[name] = estimate, low, high
@@ -97,10 +98,13 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
         numbers = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
         if digits is not None and role not in ("condition", "p_value") and ".0f" not in form:
             numbers = repeat(digits)
-        texts[name] = [
-            cell_text(value, *((form, role, least_p) if n == UNKNOWN else (f"z.{n}{form[-1]}", "")))
-            for value, n in zip(frame[name].tolist(), numbers, strict=False)
-        ]
+        cells = []
+        for value, n in zip(frame[name].tolist(), numbers, strict=False):
+            if n == UNKNOWN:
+                cells.append(cell_text(value, form, role, least_p))
+            else:
+                cells.append(cell_text(value, f"z.{n}{form[-1]}"))
+        texts[name] = cells
     return texts
 
 
@@ -203,10 +207,12 @@ def _beside(value: str, *ends: str, to: str) -> str:
 def aligned(cells: Cells, width: int | None = None, rule: str = "", gap: str = "  ") -> list[str]:
     """Return the lines of a table, the headings first; labels are shortened to a width."""
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.columns.items()}
-    over = sum(widths.values()) + 2 * (len(widths) - 1) - (math.inf if width is None else width)
+    needed = sum(widths.values()) + 2 * (len(widths) - 1)
+    over = needed - (math.inf if width is None else width)
     labels = [name for name in widths if name not in cells.numeric]
     for name in sorted(labels, key=lambda name: -widths[name]):
-        cut = int(min(max(over, 0), max(0, widths[name] - max(len(name), LEAST))))
+        can_be_cut = max(0, widths[name] - max(len(name), LEAST))
+        cut = int(min(max(over, 0), can_be_cut))
         widths[name] -= cut
         over -= cut
     sides = [">" if name in cells.numeric else "<" for name in widths]
@@ -231,4 +237,6 @@ def shorten(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     behind = (width - 1) // 2
-    return text[: width - 1 - behind] + CUT + (text[-behind:] if behind else "")
+    before = width - 1 - behind
+    end = text[-behind:] if behind else ""
+    return text[:before] + CUT + end

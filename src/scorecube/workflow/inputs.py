@@ -115,8 +115,13 @@ def read_rankings(
     >>> read_rankings(runs, {"1": {"d1": 2}})["level_at_rank"].values.tolist()
     [[[2, -1]]]
     """
-    values = {"order": order, "depth": depth, "run_name": run_name, "qrels_format": qrels_format}
-    values["ignore_identical"] = ignore_identical
+    values = {
+        "order": order,
+        "depth": depth,
+        "run_name": run_name,
+        "qrels_format": qrels_format,
+        "ignore_identical": ignore_identical,
+    }
     for name, value in values.items():
         EVALUATE[name].checked(value)
     say = notify or LOGGER.warning
@@ -202,13 +207,15 @@ def evaluate_into(
     progress, notify: Called with (metrics done, all); with lines on what is outdated or replaced.
     Returns cube: That of the collection.
     """
-    how: dict[str, Any] = {"facts": facts, "notify": notify, "grow": not whole}
-    how["replace"] = replace if whole or not replace else "cells"
-    collection = study[name] if name in study and not (replace and whole) else None
-    if collection is None:
+    how: dict[str, Any] = {"facts": facts, "notify": notify, "grow": not whole, "replace": replace}
+    if replace and not whole:
+        how["replace"] = "cells"  # those of other runs are kept
+    starts_anew = name not in study or (replace and whole)
+    if starts_anew:
         cube = evaluate(rankings, metrics, gains, progress=progress)
         study.add(name, cube=cube, rankings=rankings, **how)
         return cube
+    collection = study[name]
     stored = collection.cube
     evaluated = rankings
     if collection.head.rankings:
@@ -224,7 +231,7 @@ def evaluate_into(
         stored = stored.isel(metric=[], gain=[])
         joined = rankings
     known = labels_of(stored, names.METRIC)
-    computed = [name for name in known if isinstance(parse_known(name), Metric)]
+    computed = [metric for metric in known if isinstance(parse_known(metric), Metric)]
     added = [str(read_metric(metric)) for metric in metric_names("metrics", metrics)]
     chosen = list(dict.fromkeys([*computed, *added]))
     settings = list(dict.fromkeys([*labels_of(stored, names.GAIN), *gains]))
@@ -332,15 +339,18 @@ def import_scores(
     are_paths = all(isinstance(path, str | os.PathLike) for path in inputs)
     if are_paths:
         paths = expand(inputs, "score files")
-        ids = () if items is None else read_text(items).split("\n")
-        named = [line.strip() for line in ids if line.strip()]
-        parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen, items=named)
+        lines = [] if items is None else read_text(items).split("\n")
+        ids = [line.strip() for line in lines if line.strip()]
+        parts = read_collections(paths, layout=layout, metric=metric, chosen=chosen, items=ids)
     else:
         parts = [read_objects(files, metric, chosen)]
     if any(is_of_battles(part.frame) for part in parts):
         of_battles = cube_of_parts(parts, say)
         return {"": of_battles} if collections else of_battles
-    team_of, systems = (None, None) if teams is None else read_run_labels(teams)
+    team_of = None
+    systems = None
+    if teams is not None:
+        team_of, systems = read_run_labels(teams)
     cubes = build_cubes(
         parts,
         teams=team_of,

@@ -354,7 +354,9 @@ def compute(study: Study, task: SweepTask, executor: Executor) -> Outcome:
     with outcome.noting(first, READING):
         read_source(study, task, outcome, executor.workers)
         asked = {k: stored_for(study, task.collections, of) for k, of in task.entries.items()}
-    for place, (request, digest) in {} if outcome.failed else asked.items():
+    if outcome.failed:
+        return outcome
+    for place, (request, digest) in asked.items():
         entry = task.entries[place]
         if digest:
             outcome.stored.append(EntryResult(place, first, digest, is_new=False))
@@ -380,15 +382,19 @@ def read_source(study: Study, task: SweepTask, outcome: Outcome, workers: int) -
 def stored_for(study: Study, collections: Sequence[str], entry: Entry) -> tuple[str, str]:
     """Return digests of what an entry asks for of the scores there now, and of its result or ""."""
     analysis = entry.analysis
-    heads = [study[name].head for name in collections]
+    scores = []
+    for name in collections:
+        head = study[name].head
+        scores.append([head.name, head.cube, head.rankings if analysis.uses_rankings else ""])
     record = {
         "analysis": analysis.name,
         "options": analysis.options(),
         "trials": entry.trials,
         "seed": entry.seed,
         "selection": {key: str(value) for key, value in entry.selection.items()},
-        "scores": [[h.name, h.cube, h.rankings if analysis.uses_rankings else ""] for h in heads],
+        "scores": scores,
     }
     request = digest_of(record)
     stored = study[collections[0]].result_attributes(analysis.name)
-    return request, next((str(s["digest"]) for s in stored if s.get(REQUEST) == request), "")
+    digests = [str(attrs["digest"]) for attrs in stored if attrs.get(REQUEST) == request]
+    return request, digests[0] if digests else ""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+Answer = Callable[..., Any]
 
 BUCKET = "bucket"
 ENVIRONMENT = {
@@ -37,10 +41,26 @@ class StandIn:
             pass
 
 
+def one_at_a_time(answer: Answer) -> Answer:
+    """Return what answers one request after the other, so that it creates an object once, as S3 does.
+
+    Moto looks whether an object is there, and then makes it; another thread may come in between.
+    """
+    lock = threading.Lock()
+
+    def locked(*request: Any) -> Any:
+        with lock:
+            return answer(*request)
+
+    return locked
+
+
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[StandIn]:
     pytest.importorskip("obstore", reason="the extra s3 is not installed")
     server_module = pytest.importorskip("moto.server", reason="moto is not installed")
+    app = pytest.importorskip("moto.moto_server.werkzeug_app").DomainDispatcherApplication
+    app.__call__ = one_at_a_time(app.__call__)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

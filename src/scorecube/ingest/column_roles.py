@@ -47,6 +47,8 @@ from scorecube.ingest.headings import (
     PREDICTED,
     ROLES,
     SCORES,
+    TOPIC_IDS,
+    TOPICS,
     are_ids,
     is_aggregate,
     is_plain,
@@ -167,8 +169,13 @@ def _of_both(columns: Columns, at: Roles) -> list[Reading]:
     """Return the readings of a table with columns of runs and topics."""
     run = at["run"]
     pair = [columns.named[name] for name in names_in(at, "run", "topic") if name in columns.named]
-    is_told = "topic" in columns.chosen or len(pair) != 2 or len(pair[0].values) < 2
-    if not is_told and all(one.values.is_unique for one in pair):
+    is_told = "topic" in columns.chosen or any(one.word in TOPICS | TOPIC_IDS for one in pair)
+    if (
+        len(pair) == 2
+        and len(pair[0].values) > 1
+        and not is_told
+        and all(one.values.is_unique for one in pair)
+    ):
         return [Reading(MEANS, f"a row for each {run[0]}, with another {pair[1].name} each", at)]
     readings = [Reading(LONG, f"runs in column {run[0]}", at)]
     values = tuple(one.name for one in columns.free(at) if one.word == "value")

@@ -15,7 +15,7 @@ from scorecube import names
 from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, trait, where
 from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.declare import Table, View
-from scorecube.errors import counted
+from scorecube.errors import BadPlan, counted
 from scorecube.methods import index
 from scorecube.report.markup import Fit, marked
 from scorecube.report.result_parts import conditions, of_metrics, select_rows, view_of_result
@@ -121,6 +121,11 @@ def _text(
     digits: int | None,
     fit: Fit | None = None,
 ) -> str:
+    if COLLECTION in result.dims:
+        raise BadPlan(
+            f"{form} has a caption, which is about one result; found results of several "
+            "collections: give study[name].result(analysis), or use table(...)"
+        )
     view = view_of_result(result)
     result = as_cube(result)
     table = view.find_table(name, [result])

@@ -37,7 +37,7 @@ def averages(frame: pd.DataFrame) -> pd.DataFrame:
     if not means and len(frame):
         raise BadPlan(
             f"no row is in all {count} collections, so there are no means over them; choose what "
-            f"they share with {option('metrics')} or {option('collection')}",
+            f"they share with {option('metrics')} or {option('collections')}",
             option="average",
         )
     table = pd.concat(means, ignore_index=True) if means else frame.head(0)

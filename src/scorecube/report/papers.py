@@ -20,6 +20,7 @@ from scorecube.methods import index
 from scorecube.report.markup import Fit, marked
 from scorecube.report.result_parts import conditions, of_metrics, select_rows, view_of_result
 from scorecube.report.text_tables import render
+from scorecube.report.views import joins_collections
 
 CAPTIONED = ("latex", "markdown")
 ENTRY = re.compile(r"^@\w+\{(\w+),.*$", re.MULTILINE)
@@ -121,7 +122,7 @@ def _text(
     digits: int | None,
     fit: Fit | None = None,
 ) -> str:
-    if COLLECTION in result.dims:
+    if COLLECTION in result.dims and not joins_collections(str(result.attrs.get("analysis"))):
         raise BadPlan(
             f"{form} has a caption, which is about one result; found results of several "
             "collections: give study[name].result(analysis), or use table(...)"

@@ -142,3 +142,18 @@ def test_an_interruption_while_processes_start_is_one_message(study: Path, secon
     time.sleep(seconds)
     os.killpg(process.pid, signal.SIGINT)
     check_end(process, study, 130, "")
+
+
+@pytest.mark.process
+def test_nothing_is_said_after_the_message_of_an_interruption() -> None:
+    """Dask fails to close clusters that were starting, after the command and again at its end."""
+    script = (
+        "import atexit, signal\n"
+        "from scorecube.cli.program import exit_after\n"
+        "atexit.register(lambda: 1 / 0)\n"
+        "exit_after(signal.SIGINT)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (130, 1), ended.stderr

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from functools import wraps
 from itertools import chain
 from types import FrameType
@@ -284,5 +284,6 @@ def exit_after(number: int) -> NoReturn:
         "rerun the same command to resume"
     )
     logging.disable()  # of dask, whose folders are gone
-    atexit._run_exitfuncs()  # of multiprocessing, which reports its semaphores as leaked otherwise
+    with redirect_stderr(None):  # dask closes clusters that were still starting once more
+        atexit._run_exitfuncs()  # or multiprocessing reports its semaphores as leaked
     os._exit(128 + number)

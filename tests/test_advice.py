@@ -62,18 +62,8 @@ def test_arguments_that_messages_name_exist_in_python() -> None:
 
 
 def test_arguments_that_messages_name_exist_on_the_command_line(scorecube: Cli) -> None:
-    commands = ["evaluate", "import", "design", "show", "figure", "sweep", "board", "teams"]
-    commands += [
-        "judges",
-        "gate",
-        "swap",
-        "paired",
-        "leaderboard",
-        "correlate",
-        "bootstrap",
-        "wcw",
-        "friedman",
-    ]
+    named = "evaluate import design show figure sweep board teams judges gate swap paired"
+    commands = f"{named} leaderboard correlate bootstrap wcw friedman".split()
     helps = "".join(scorecube(command, "--help").stdout for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]*", helps))
     spelled = {"collections": "--collection"}

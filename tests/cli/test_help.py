@@ -18,6 +18,17 @@ PROGRAM: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = {name: PROGRAM.build(name) for name in PROGRAM.commands}
 
 
+EXPLAINED = {
+    "gain settings?": "3:2:1",
+    "bags?": "groups",
+    "isotonic": "never rise",
+    "routes?": "width",
+    "E rho|Phi": "[Gg]eneralizability",
+    "cells?|plans?|streams?|digests?|swops?|strata|share_behind|open_bin|recorded blocks": "(?!)",
+}
+"""Words of the source -> what the same text of help explains them by; nothing does for the last."""
+
+
 def examples_of(command: Any) -> list[list[str]]:
     """Return the words of the examples in the help of a command, without the name of the program."""
     paragraphs = [" ".join(part.split()) for part in command.help.split("\n\n")]
@@ -34,6 +45,21 @@ def test_help_fits_a_screen(
     lines = scorecube(*filter(None, [name]), "--help").succeeded().stdout.splitlines()
     assert [line for line in lines if len(line) > columns] == []
     assert not name or len(lines) <= (40 if (name, columns) == ("import", 80) else most)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_explains_words_of_the_source(name: str) -> None:
+    paragraphs = [*COMMANDS[name].help.split("\n\n"), PROGRAM.commands[name].help]
+    for text in [*paragraphs, *(one.help for one in COMMANDS[name].params)]:
+        for word, meaning in EXPLAINED.items():
+            assert not re.search(rf"\b({word})\b", text) or re.search(meaning, text), text
+
+
+def test_only_options_that_are_used_are_listed(scorecube: Cli) -> None:
+    shown = {name: scorecube(name, "--help").stdout for name in ("battles", "swap")}
+    flags = ("--metrics", "--gains", "--topics", "--missing", "--bags", "--seed", "--workers")
+    for flag in (*flags, "--as"):
+        assert (flag in shown["battles"], flag in shown["swap"]) == (False, True)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -56,15 +56,11 @@ def test_words_can_be_stated(scorecube: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("noun", "several"),
-    [
-        ("topic", "topics"),
-        ("category", "categories"),
-        ("query", "queries"),
-        ("class", "classes"),
-        ("box", "boxes"),
-        ("batch", "batches"),
-        ("day", "days"),
-    ],
+    zip(
+        ["topic", "category", "query", "class", "box", "batch", "day"],
+        ["topics", "categories", "queries", "classes", "boxes", "batches", "days"],
+        strict=True,
+    ),
 )
 def test_nouns_of_headings_have_their_plurals(noun: str, several: str) -> None:
     assert (counted(1, noun), counted(2, noun)) == (f"1 {noun}", f"2 {several}")

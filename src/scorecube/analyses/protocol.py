@@ -190,8 +190,17 @@ class Analysis(Method):
     """Whether there are trials; if not, the number of trials and the seed are not used."""
     default_trials: ClassVar[int] = 1_000
     """Trials where none are asked for, in Python and on the command line."""
+    unused: ClassVar[tuple[str, ...]] = ()
+    """Shared options, such as ``bags``, that make no difference to it."""
     jackknife: ClassVar[bool] = False
     """Whether blocks are computed without each group of units, too, with a tenth of the trials."""
+
+    @classmethod
+    def unused_options(cls) -> set[str]:
+        """Return the shared options that commands take, and the help of this method leaves out."""
+        seed = () if cls.resamples else ("seed",)
+        where = ("workers", "cluster", "scheduler") if cls.block is Analysis.block else ()
+        return {*cls.unused, *seed, *where}
 
     def grouped(self, collections: Sequence[str], *, named: bool = True) -> Groups:
         """Return which collections of a study each result is about.

@@ -19,7 +19,7 @@ class SharedOptions:
     metrics: tuple[str, ...] | None = option_field(
         None, "Metrics, separated by commas; all by default."
     )
-    gains: tuple[str, ...] | None = option_field(None, "Gain settings; all by default.")
+    gains: tuple[str, ...] | None = option_field(None, "Gains, e.g. 3:2:1; all by default.")
     runs: tuple[str, ...] | None = option_field(None, "Runs; all by default.")
     topics: tuple[str, ...] | None = option_field(None, "Topics; all by default.")
     top_runs: int | None = option_field(None, "Only the N best runs by mean.", minimum=1)
@@ -29,14 +29,14 @@ class SharedOptions:
     )
     bags: Literal["none"] | int = option_field(
         names.N_BAGS,
-        "Random bags that more than 1,400 topics are put into, or none.",
+        "Random groups to draw more than 1,400 topics in; or none.",
         minimum=100,
         maximum=1_400,
     )
     trials: int | None = option_field(
         None, "Resampling trials; more trials later extend a result.", minimum=1
     )
-    seed: int = option_field(1, "Seed of the random streams.", minimum=0, maximum=2**64 - 1)
+    seed: int = option_field(1, "Seed of the random numbers.", minimum=0, maximum=2**64 - 1)
     workers: int | None = option_field(None, "Cores to use; all by default.", minimum=1)
     cluster: Path | None = option_field(None, "Cluster file, e.g. cluster/processes.yaml.")
     scheduler: str | None = option_field(None, "Address of a running dask scheduler.")

@@ -60,7 +60,7 @@ class TwoSamples(Analysis):
     sampling: Way | tuple[Way, ...] = option_field(  # noqa: RUF009
         "disjoint",
         "Two samples without common topics (disjoint), each with replacement, or each without "
-        "(independent); several give a dimension.",
+        "(independent); or several of these.",
     )
     size: Literal["half"] | int | tuple[int, ...] | None = option_field(
         None,

@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from scorecube.analyses.shared_options import SELECTION, SHARED
-from scorecube.cli.options import As, StudyPath, Top, with_options, with_preset
+from scorecube.cli.options import (
+    As,
+    StudyPath,
+    Top,
+    keyword,
+    with_options,
+    with_parameters,
+    with_preset,
+)
 from scorecube.cli.terminal import echo_results, notify, span, track_progress
 from scorecube.declare.options import options_of
-from scorecube.errors import ScorecubeError, counted, in_python
+from scorecube.errors import ScorecubeError, counted, default_flag, in_python
 from scorecube.methods import index
 
 if TYPE_CHECKING:
@@ -38,9 +46,8 @@ def analysis_command(name: str) -> Callable[..., None]:
     if any("--topics" in option.flags for option in options.values()):  # numbers of topics
         shared["topics"] = replace(shared["topics"], flag="--only-topics")
 
-    def command(
-        context: Context, study: StudyPath, top: Top = None, preset: As = None, **values: Any
-    ) -> None:
+    def command(context: Context, study: StudyPath, top: Top = None, **values: Any) -> None:
+        preset = values.pop(PRESET, None)
         values = with_preset(context, preset, name, values)
         chosen = {key: values.pop(key) for key in options}
         run_analysis(kind(**chosen), study, {TRIALS: None, PRESET: preset} | values, top)
@@ -48,7 +55,9 @@ def analysis_command(name: str) -> Callable[..., None]:
     summary = next(entry.summary for entry in index.entries() if entry.name == name)
     examples = [f"Example: scorecube {name} study {example}" for example in kind.examples]
     command.__doc__ = "\n\n".join([summary, *examples])
-    return with_options(options | shared)(command)
+    if kind.presets:
+        with_parameters(command, command, keyword(PRESET, As, None))
+    return with_options(options | shared, hidden=kind.unused_options())(command)
 
 
 def run_analysis(
@@ -73,6 +82,9 @@ def run_analysis(
         collections=values["collection"],
         **{key: values[key] for key in (*SELECTION, TRIALS, "seed", PRESET)},
     )
+    for key in analysis.unused:
+        if values[key] != SHARED[key].default:
+            notify(f"note: {analysis.name} makes no use of {default_flag(key)}")
     pending = [task for task in tasks if values["dry_run"] or not task.is_stored()]
     print_notes({subject(task): task.plan.warnings for task in pending})
     if values["dry_run"]:
@@ -90,8 +102,7 @@ def run_analysis(
             if task in pending and executor is not None:
                 results[name] = run_task(task, executor)
             else:
-                digest = task.plan.digest
-                notify(f"{name}: the result is already there (plan {digest}); nothing to do")
+                notify(f"{name}: the result is already there; nothing to do")
                 results[name] = task.stored()
     said = set[str]()
     for task in pending:
@@ -112,20 +123,19 @@ def predicted(task: Task, workers: int) -> str:
     from scorecube.storage.bounds import memory_limits
 
     plan = task.plan
-    digest = f"plan {plan.digest}"
     if task.is_stored():
-        return f"the result is there; {digest}"
+        return "the result is there"
     needed = bytes_needed(plan, workers)
     there = min(memory_limits())
     memory = f"about {needed / 1e9:,.2g} GB of memory"
     trials = f"{counted(plan.trials, 'trial')}, " if plan.analysis.resamples else ""
     if needed > there:
-        return f"{trials}{memory}, more than the {there / 1e9:,.2g} GB here: refused; {digest}"
+        return f"{trials}{memory}, more than the {there / 1e9:,.2g} GB here: refused"
     of = forecast(plan, units_left=plan.n_units - task.recorded(), workers=workers)
     seconds = span(*of.limits)
     files = f"{counted(of.n_blocks, 'block')}, {counted(of.n_files, 'file')} in the end"
     timed = f" ({counted(of.timed, 'trial')} timed)" if of.timed else ""
-    return f"{trials}{seconds} of one core{timed}, {memory}, {files}; {digest}"
+    return f"{trials}{seconds} of one core{timed}, {memory}, {files}"
 
 
 def run_joined(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, cast
@@ -43,14 +43,17 @@ def keyword(
     return inspect.Parameter(name, kind, annotation=hint, default=default)
 
 
-def parameter(option: Option) -> inspect.Parameter:
+def parameter(option: Option, *, hidden: bool = False) -> inspect.Parameter:
     """Return the parameter of a declared option.
 
     Options other than single numbers, texts and truth values are parsed as text; see `value_of`.
+
+    hidden: Whether the help leaves it out.
     """
     if option.argument:
         return keyword(option.name, Annotated[str, argument(option.argument, option.help)])
-    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": PANELS.get(option.name)}
+    panel = PANELS.get(option.name)
+    settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel, "hidden": hidden}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
     kind = option.scalar or str
@@ -92,9 +95,12 @@ def value_of(option: Option, parsed: Any) -> Any:
 
 
 def with_options(
-    declared: Mapping[str, Option],
+    declared: Mapping[str, Option], hidden: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds declared options to a command."""
+    """Return a decorator that adds declared options to a command.
+
+    hidden: Names of those that the help leaves out.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -102,7 +108,8 @@ def with_options(
             read = {key: value_of(option, values[key]) for key, option in declared.items()}
             command(**(values | read))
 
-        return with_parameters(parsed, command, *map(parameter, declared.values()))
+        added = [parameter(option, hidden=key in hidden) for key, option in declared.items()]
+        return with_parameters(parsed, command, *added)
 
     return decorate
 
@@ -158,7 +165,7 @@ PAPERS = "Settings of sakai-2005, -2007, -2017 or sakai-shang-2016; options that
 As = Annotated[Optional[Paper], flag("--as", PAPERS, rich_help_panel=ADVANCED, metavar="PAPER")]
 VARIANCE_OF = (
     "paired: of systems on the same topics (two-way residual); within: within systems (one-way, "
-    "equation 1 of Sakai's papers). By default paired of a STUDY, unless --mode sakai; else within."
+    "equation 1 of Sakai's papers)."
 )
 VarianceOf = Annotated[Optional[Literal["paired", "within"]], flag("--variance-of", VARIANCE_OF)]
 Text = Optional[str]

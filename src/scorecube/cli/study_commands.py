@@ -120,7 +120,7 @@ def figure(
     collection: options.CollectionNames = None,
     metrics: options.Metrics = None,
     by: Annotated[
-        Optional[Literal["sampling", "gain"]], flag("--by", "Draw all of one collection.")
+        Optional[Literal["sampling", "gain"]], flag("--by", "Draw all samplings, or all gains.")
     ] = None,
     kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
     top: options.Top = None,
@@ -201,7 +201,7 @@ def merge(
 def verify(
     study: options.StudyPath, clean: Annotated[bool, flag("--clean", CLEAN)] = False
 ) -> None:
-    """Read everything that a study holds and compare it with its recorded digests.
+    """Read everything that a study holds and compare it with its checksums.
 
     Example: scorecube verify study
     """
@@ -257,7 +257,7 @@ def pack(
 def forget(
     study: options.StudyPath, analysis: AnalysisName, collection: options.CollectionNames = None
 ) -> None:
-    """Remove the results of an analysis, and its recorded blocks.
+    """Remove the results of an analysis, and its unfinished work.
 
     Example: scorecube forget study swap
     """
@@ -290,7 +290,7 @@ def list_(
         argument("metrics|analyses|layouts|gains", "What to list."),
     ],
 ) -> None:
-    """List metrics, analyses or layouts of files of scores, or explain gain settings.
+    """List metrics, analyses or layouts of files of scores, or explain gains of levels.
 
     Example: scorecube list metrics
     """

@@ -32,10 +32,10 @@ class EvaluateOptions:
     """Options of run files and judgements, as of `read_rankings` and `evaluate`."""
 
     metrics: tuple[str, ...] = option_field(
-        names.DEFAULT_METRICS, "Metric names, separated by commas."
+        names.DEFAULT_METRICS, "Metrics, separated by commas: see scorecube list metrics."
     )
     gains: tuple[str, ...] = option_field(
-        (names.AUTO,), "Gain settings, highest level first, e.g. 3:2:1,1:1:1."
+        (names.AUTO,), "Gains of levels, highest first, e.g. 3:2:1,1:1:1: scorecube list gains."
     )
     order: Literal["score", "score-docno-asc", "score-stable", "file", "rank"] = option_field(
         "score", "Order of documents: score as in trec_eval, file as in NTCIREVAL."

@@ -174,16 +174,16 @@ BUILT_IN = (
     Entry(
         "correlate",
         "correlate.record:Correlation",
-        "Rank correlation between metrics, and between gain settings, with intervals.",
+        "Rank correlation between metrics, or between gains such as 3:2:1, with intervals.",
         SEPARATE,
         also="Kendall's tau, tau AP, swops",
     ),
     Entry(
         "reliability",
         "reliability:Reliability",
-        "Reliability of mean scores: variance components, E rho^2, Phi, topics needed.",
+        "Reliability of mean scores: generalizability (E rho^2, Phi), topics needed.",
         TOPICS,
-        also="generalizability theory, D study, Cronbach's alpha",
+        also="generalizability theory, variance components, D study, Cronbach's alpha",
     ),
     Entry(
         "judges",

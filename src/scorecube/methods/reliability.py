@@ -189,7 +189,7 @@ class TableOfMeans(ScoreTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Reliability(Analysis):
-    """Reliability of mean scores: variance components, E rho^2, Phi, topics needed.
+    """Reliability of mean scores: generalizability (E rho^2, Phi), topics needed.
 
     ``erho2`` (E rho^2) is the expected squared correlation of systems' means over n topics with
     their means over infinitely many: it is about differences between systems. ``phi`` (Phi) counts
@@ -216,10 +216,11 @@ class Reliability(Analysis):
     variables: ClassVar[tuple[Variable, ...]] = VARIABLES
     references: ClassVar[tuple[str, ...]] = ("urbano2013",)
     resamples: ClassVar[bool] = False
+    unused: ClassVar[tuple[str, ...]] = ("bags",)
     examples: ClassVar[tuple[str, ...]] = ("--target 0.9,0.95",)
 
     target: tuple[float, ...] = option_field(
-        (0.95,), "Coefficients whose number of topics is computed.", above=0, below=1
+        (0.95,), "Generalizability (E rho^2, Phi) to be reached by more topics.", above=0, below=1
     )
 
     def bytes_needed(self, table: ScoreTable, threads: int) -> int:

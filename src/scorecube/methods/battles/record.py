@@ -101,6 +101,7 @@ class Battles(Analysis):
     references: ClassVar[tuple[str, ...]] = ("bradley1952", "mogstad2024")
     resamples: ClassVar[bool] = False
     of_battles: ClassVar[bool] = True
+    unused: ClassVar[tuple[str, ...]] = ("metrics", "gains", "topics", "by", "missing", "bags")
     examples: ClassVar[tuple[str, ...]] = ("--scale elo",)
 
     alpha: float = option_field(0.05, "1 - confidence of rank sets and limits.", above=0, below=1)

@@ -86,7 +86,7 @@ VARIABLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation(Analysis):
-    """Rank correlation between metrics, and between gain settings, with intervals.
+    """Rank correlation between metrics, or between gains such as 3:2:1, with intervals.
 
     Equal means are ties. ``topics_low`` and ``topics_high`` are 95 % limits of the tau to be
     expected between both rankings of these runs from as many other topics (jackknife), not of the
@@ -114,7 +114,7 @@ class Correlation(Analysis):
     examples: ClassVar[tuple[str, ...]] = ("--every-gain",)
 
     every_gain: bool = option_field(
-        False, "Compare every two gain settings, as Sakai 2004 does, not each with the first alone."
+        False, "Compare gains in pairs, as Sakai 2004 does, not each with the first alone."
     )
 
     def notes(self, table: ScoreTable) -> list[str]:

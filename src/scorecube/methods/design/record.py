@@ -176,8 +176,8 @@ class WorstCaseWidths(Calculation):
     beta: float | tuple[float, ...] = option_field(0.2, BETA)
     route: tuple[Literal["ci", "anova-tool", "anova-exact"], ...] = option_field(
         ("ci",),
-        "Expected width (ci), or the difference that ANOVA detects by Sakai's spreadsheet "
-        "(anova-tool) or exactly (anova-exact); or several.",
+        "Route to the width: expected (ci), or the difference that ANOVA detects by Sakai's "
+        "spreadsheet (anova-tool) or exactly (anova-exact); or several.",
     )
 
     def needs_scores(self) -> bool:

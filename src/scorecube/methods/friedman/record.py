@@ -94,6 +94,7 @@ class Friedman(Analysis):
     references: ClassVar[tuple[str, ...]] = ("demsar2006", "iman1980")
     joins: ClassVar[bool] = True
     resamples: ClassVar[bool] = False
+    unused: ClassVar[tuple[str, ...]] = ("bags",)
     examples: ClassVar[tuple[str, ...]] = ("--baseline RUN", "--blocks topics --collection web")
 
     collections: tuple[str, ...] = ()

@@ -127,6 +127,7 @@ class Judges(Analysis):
     references: ClassVar[tuple[str, ...]] = ("ferro2022", "angelopoulos2023", "krippendorff2011")
     joins: ClassVar[bool] = True
     resamples: ClassVar[bool] = False
+    unused: ClassVar[tuple[str, ...]] = ("bags",)
     examples: ClassVar[tuple[str, ...]] = (
         "--truth nist --judges gpt4,llama --labels 10,20,30",
         "--truth people --judges gpt4 --labels 50 --baseline RUN",

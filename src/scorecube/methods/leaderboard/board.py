@@ -49,6 +49,7 @@ class Board(Leaderboard):
     view: ClassVar[View] = RUNS_OF_SEVERAL
     in_demo: ClassVar[Mapping[str, Any] | None] = None
     joins: ClassVar[bool] = True
+    unused: ClassVar[tuple[str, ...]] = ("top_runs", "by")
     examples = ("--seed 1", "--collections nq,fiqa --weights nq=2 --baseline RUN --seed 1")
 
     collections: tuple[str, ...] = ()

@@ -64,6 +64,7 @@ class Paired(PairTest):
     references: ClassVar[tuple[str, ...]] = ("smucker2007",)
     unit: ClassVar[str] = "pairs"
     resamples: ClassVar[bool] = False
+    unused: ClassVar[tuple[str, ...]] = ("bags",)
     variables: ClassVar[tuple[Variable, ...]] = OF_TESTS
     examples: ClassVar[tuple[str, ...]] = ("--tests t,wilcoxon",)
 

@@ -164,8 +164,8 @@ class ResampledTest(PairTest):
     """Whether p-values are of all pairs together, and need no adjustment for their number."""
     plus_one: bool = option_field(
         True,
-        "p = (count + 1) / (B + 1), never 0; or, turned off, count / B and limits of Student's t "
-        "without pseudo-topics, as in the papers.",
+        "Turned off, p = count / B of B trials and limits of Student's t without pseudo-topics, as "
+        "in the papers; else p = (count + 1) / (B + 1), never 0.",
         flag="--no-plus-one",
     )
 

@@ -74,24 +74,26 @@ class Swap(TwoSamples):
         "s0", "Two zero differences are no swap (s0, Sakai 2005) or a swap (s1, Sakai 2007)."
     )
     confidence: tuple[float, ...] = option_field(
-        (0.95, 0.9, 0.8), "1 - accepted swap rates.", above=0, below=1
+        (0.95, 0.9, 0.8),
+        "1 - swap rate (share of contradicted differences) that is accepted.",
+        above=0,
+        below=1,
     )
     bins: Literal["auto"] | int = option_field(
         "auto",
-        "Number of bins of differences of .01, of which the last is open; auto: as many as "
-        "needed, all closed.",
+        "Number of bins of .01 for differences, the last for all larger ones; auto: as many as "
+        "needed.",
         minimum=2,
         maximum=MOST_BINS,
     )
     share: Literal["all", "none"] = option_field(
         "all",
-        "Samples of a trial are used for all pairs of runs, or none: samples are drawn for each "
-        "pair (slow).",
+        "all: samples of a trial serve all pairs of runs; none: each pair draws its own (slow).",
     )
     required: Literal["isotonic", "suffix"] = option_field(
         "isotonic",
-        "Required difference: lower edge of the first bin whose fitted swap rate is low enough "
-        "(isotonic, with limits), or from which on all rates are (suffix, as in the papers).",
+        "Required difference: where the swap rate is low enough, of rates fitted so that they "
+        "never rise (isotonic, with limits), or in all further bins (suffix, as in the papers).",
     )
 
     def notes(self, table: ScoreTable) -> list[str]:

@@ -71,6 +71,7 @@ class Teams(Analysis):
         "--leave all --topic-sizes 100,75,50,25,10 --pool-depth 10",
     )
     uses_rankings: ClassVar[bool] = True
+    unused: ClassVar[tuple[str, ...]] = ("bags",)
     default_trials: ClassVar[int] = 10
 
     leave: tuple[int, ...] | None = option_field(
@@ -81,7 +82,7 @@ class Teams(Analysis):
     )
     topic_sizes: tuple[int, ...] | None = option_field(
         None,
-        "Numbers of topics of a nested chain of random topic sets, e.g. 100,75,50, beside all.",
+        "Numbers of random topics, each drawn from those before, e.g. 100,75,50; and all.",
         flag="--topic-sizes --topics",
         minimum=2,
     )

@@ -54,13 +54,9 @@ def test_words_can_be_stated(scorecube: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
-@pytest.mark.parametrize(
-    ("noun", "several"),
-    zip(
-        ["topic", "category", "query", "class", "box", "batch", "day"],
-        ["topics", "categories", "queries", "classes", "boxes", "batches", "days"],
-        strict=True,
-    ),
-)
-def test_nouns_of_headings_have_their_plurals(noun: str, several: str) -> None:
-    assert (counted(1, noun), counted(2, noun)) == (f"1 {noun}", f"2 {several}")
+def test_nouns_of_headings_have_their_plurals() -> None:
+    several = ["topics", "categories", "queries", "classes", "boxes", "batches", "days"]
+    for noun, plural in zip(
+        ["topic", "category", "query", "class", "box", "batch", "day"], several, strict=True
+    ):
+        assert (counted(1, noun), counted(2, noun)) == (f"1 {noun}", f"2 {plural}")

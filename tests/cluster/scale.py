@@ -5,7 +5,8 @@
 
 Scheduler, workers and driver are processes of their own. `blocks` reduces blocks that sleep, and have the arrays of a
 swap of 100 runs, by a tree of tasks; `sweep` analyses collections that functions make, on two workers. A thread that
-sleeps takes no core, so one machine shows the overheads of a thousand; not a network, nor a shared disk.
+sleeps takes no core, so one machine shows the overheads of a thousand; not a network, nor a shared disk. Workers do
+without what they watch of themselves many times a second: 64 of them would take two cores for it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ import scorecube as sc
 from scorecube.analyses.protocol import Sum
 from scorecube.execute.executor import reduce_items
 from scorecube.execute.run import Block, combine
-from tests.cluster.lab import bare_scheduler, open_client, started, wait_until
+from tests.cluster.lab import ENVIRONMENT, bare_scheduler, open_client, started, wait_until
 
+UNWATCHED = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__GIL__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+}
 SHAPE = (4, 2, 2770)
 """Of the counts in a block: 177 kB."""
 
@@ -58,6 +65,7 @@ def cluster(stack: ExitStack, processes: int, threads: int) -> tuple[Any, psutil
     scheduler, address = stack.enter_context(bare_scheduler())
     client = stack.enter_context(open_client(None, address))
     words = ["--host", "127.0.0.1", "--nthreads", str(threads), "--no-nanny"]
+    ENVIRONMENT.update(UNWATCHED)
     for _ in range(processes):
         stack.enter_context(started("worker", address, *words))
     wait_until("workers", lambda: len(client.scheduler_info(-1)["workers"]) == processes, 300)

@@ -17,7 +17,8 @@ PROBLEMS: list[str] = []
 @cache
 def _waiting() -> list[EntryPoint]:
     """Return the plugins that are still to be loaded."""
-    return list(chain.from_iterable(entry_points(group=group) for group in GROUPS))
+    installed = entry_points()
+    return list(chain.from_iterable(installed.select(group=group) for group in GROUPS))
 
 
 def load_plugins() -> tuple[str, ...]:

@@ -63,6 +63,14 @@ def test_only_options_that_are_used_are_listed(scorecube: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_metrics_are_named_together_or_in_parts(name: str) -> None:
+    once = COMMANDS[name].with_values_once
+    if any("--metrics" in one.opts for one in COMMANDS[name].params):
+        assert once(["--metrics", "AP", "s", "--metric=P@5"]) == ["--metrics=AP,P@5", "s"]
+    assert once(["--quiet", "--", "--metrics"]) == ["--quiet", "--", "--metrics"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_examples_parse(name: str) -> None:
     examples = examples_of(COMMANDS[name])
     assert examples

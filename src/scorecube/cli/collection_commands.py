@@ -9,7 +9,7 @@ import typer
 
 from scorecube import names
 from scorecube.cli import options
-from scorecube.cli.options import Text, argument, flag
+from scorecube.cli.options import NAMES, Text, argument, flag
 from scorecube.cli.terminal import echo, notify, split, track_progress
 from scorecube.errors import BadPlan, BadStudy, counted, on_command_line, option
 from scorecube.ingest.formats import AUTO, DECLARED
@@ -32,6 +32,7 @@ STANDARD = (
     "z: standard scores by the reference runs on the topic; std-CDF: their normal distribution "
     "function (Webber 2008); std-AB: 0.15 z + 0.5, cut at 0 and 1 (Sakai 2016)."
 )
+KNOWN = "Known runs; all by default."
 PREFERENCES = "Table: topic, run_a, run_b, preferred (a run, or tie) and perhaps count."
 
 
@@ -198,7 +199,7 @@ def standardise(
     name: options.Name,
     collection: MadeOf = None,
     method: Annotated[Literal["std-AB", "std-CDF", "z"], flag("--method", STANDARD)] = "std-AB",
-    reference_runs: Annotated[Text, flag("--reference-runs", "Known runs; all by default.")] = None,
+    reference_runs: Annotated[Text, flag("--reference-runs", KNOWN, metavar=NAMES)] = None,
     replace: options.Replace = False,
 ) -> None:
     """Add standardised scores as a collection: hard and easy topics have equal weight.

@@ -19,6 +19,9 @@ from scorecube.ingest.options import COLLECTION
 SCORES = "Which scores"
 ADVANCED = "Advanced"
 """Panels of the help, behind the options of a command."""
+ELEMENTS = ",..."
+NAMES = f"A{ELEMENTS}"
+"""Value of an option that is a list, in the help: given in parts, it is joined."""
 PANELS = dict.fromkeys(("collection", *SELECTION), SCORES) | dict.fromkeys(
     ("workers", "cluster", "scheduler", "dry_run"), ADVANCED
 )
@@ -56,12 +59,14 @@ def parameter(option: Option, *, hidden: bool = False) -> inspect.Parameter:
     settings: dict[str, Any] = {"help": option.help, "rich_help_panel": panel, "hidden": hidden}
     if not option.choices and option.scalar is not bool:
         settings["metavar"] = {float: "X", Path: "PATH"}.get(option.scalar, "TEXT")
+        if option.listed and not (option.single and option.kind is str):
+            settings["metavar"] = {int: "N", float: "X"}.get(option.kind, "A") + ELEMENTS
     kind = option.scalar or str
     default = cast("Any", option.default_text())
     if option.choices and option.scalar is str:
         kind = cast("Any", Literal)[tuple(option.choices)]
     elif option.choices:
-        settings["metavar"] = "|".join(dict.fromkeys(option.choices)) + ",..."
+        settings["metavar"] = "|".join(dict.fromkeys(option.choices)) + ELEMENTS
     if option.scalar is bool:
         default = False  # the flag sets the opposite of the default
     elif option.scalar is not None:

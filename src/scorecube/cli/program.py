@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from functools import wraps
 from itertools import chain
@@ -28,7 +28,7 @@ from scorecube.cli.calculation_commands import calculation_command
 from scorecube.cli.collection_commands import evaluate, fetch, import_, preferences, standardise
 from scorecube.cli.demo import demo
 from scorecube.cli.help import help_text
-from scorecube.cli.options import ADVANCED, flag, keyword, with_parameters
+from scorecube.cli.options import ADVANCED, ELEMENTS, flag, keyword, with_parameters
 from scorecube.cli.study_commands import (
     figure,
     forget,
@@ -84,7 +84,29 @@ class Command(TyperCommand):
             elif current and words[-1] != current:
                 words.append(current)
             words.append(word)
-        return super().parse_args(ctx, words)
+        return super().parse_args(ctx, self.with_values_once(words))
+
+    def with_values_once(self, words: Sequence[str]) -> list[str]:
+        """Return the words with each option once: parts of a list are joined, else the last is it.
+
+        The name of a list may be singular, as in ``--metric A --metric B``.
+        """
+        options = {name: one for one in self.params for name in one.opts if name.startswith("--")}
+        values: dict[str, str] = {}
+        others: list[str] = []
+        rest = [*words]
+        while rest and rest[0] != "--":
+            word = rest.pop(0)
+            name, equals, value = word.partition("=")
+            one = options.get(name) or options.get(f"{name}s")
+            if one is None or one.is_flag or one.multiple or not (equals or rest):
+                others.append(word)
+                continue
+            value = value if equals else rest.pop(0)
+            name = one.opts[0]
+            is_list = (one.metavar or "").endswith(ELEMENTS)
+            values[name] = f"{values[name]},{value}" if is_list and name in values else value
+        return [*(f"{name}={value}" for name, value in values.items()), *others, *rest]
 
     def flag_of(self, argument: str) -> str:
         """Return the flag of an argument that an error names."""
@@ -220,7 +242,9 @@ def run(words: list[str]) -> int:
     except ScorecubeError as error:
         fail(error.message())
     except typer.TyperException as error:
-        fail(error.format_message().replace("Value error, ", ""), error.exit_code)
+        message = error.format_message().replace("Value error, ", "")
+        commas = "; values of an option stand between commas: A,B" * ("extra argument" in message)
+        fail(f"{message}{commas}", error.exit_code)
     except (OSError, MemoryError) as error:
         discard_stdout()
         fail(text_of_failure(error))

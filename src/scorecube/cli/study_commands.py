@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
-from scorecube.cli.options import OutPath, TableFormat, Text, argument, flag
+from scorecube.cli.options import NAMES, OutPath, TableFormat, Text, argument, flag
 from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
@@ -18,6 +18,7 @@ judged, gain 0. Gains are numbers >= 0 (10:5:1, 1:0.5:0.1) that do not rise
 towards the lowest level; "auto", the default, gives each level its number.
 scorecube evaluate takes several (--gains auto,1:1:1); metrics that use no
 gains (scorecube list metrics says which) have the same scores in all of them."""
+SORT = "Columns to sort by, e.g. share:desc,metric."
 COLUMNS = "Columns to show; intervals by names such as mean_limits and rank_set."
 FORM = (
     "In csv labels that begin like a formula of a spreadsheet stand behind an apostrophe, which "
@@ -70,15 +71,15 @@ def show(
     *,
     table: Annotated[Text, flag("--table", "Table of the analysis; the first by default.")] = None,
     collection: options.CollectionNames = None,
-    metrics: Annotated[Text, flag("--metrics", "Rows of these metrics only.")] = None,
-    sort: Annotated[Text, flag("--sort", "Columns to sort by, e.g. share:desc,metric.")] = None,
-    columns: Annotated[Text, flag("--columns", COLUMNS)] = None,
+    metrics: options.Metrics = None,
+    sort: Annotated[Text, flag("--sort", SORT, metavar=NAMES)] = None,
+    columns: Annotated[Text, flag("--columns", COLUMNS, metavar=NAMES)] = None,
     top: options.Top = None,
     form: Annotated[TableFormat, flag("--format", FORM)] = "text",
     digits: Annotated[int | None, flag("--digits", "Decimals of numbers.", min=0, max=15)] = None,
     all_results: Annotated[bool, flag("--all", "All stored results, not only the latest.")] = False,
     average: Annotated[bool, flag("--average", "Means over the collections.")] = False,
-    where: Annotated[Text, flag("--where", WHERE)] = None,
+    where: Annotated[Text, flag("--where", WHERE, metavar=NAMES)] = None,
     mark: Annotated[Optional[Literal["bold", "superscript"]], flag("--mark", MARK)] = None,
     width: Annotated[Optional[Literal["column", "page"]], flag("--width", WIDTH)] = None,
 ) -> None:
@@ -125,7 +126,7 @@ def figure(
     kind: Annotated[Literal["curves", "bars"], flag("--kind", "What --by draws.")] = "curves",
     top: options.Top = None,
     title: Annotated[str, flag("--title", "Text above the figure instead of its own.")] = "",
-    where: Annotated[Text, flag("--where", WHERE)] = None,
+    where: Annotated[Text, flag("--where", WHERE, metavar=NAMES)] = None,
 ) -> None:
     """Draw the latest result of one collection, or of several side by side.
 

@@ -266,7 +266,8 @@ def figure(
     result = as_cube(results[0])
     if by is None:
         if view.by_metric and metrics is not None and len(metrics) > 1:
-            raise BadPlan(f"the figure of {view.name} is about one metric", option="metrics")
+            text = f"the figure of {view.name} is about one metric; name one, one figure each"
+            raise BadPlan(text, option="metrics")
         return draw(view, of_metrics(result, metrics), axes=axes, top=top)
     if axes is not None:
         text = f"{option('by', by)} makes a figure of its own; leave {option('ax')} out"

@@ -21,6 +21,7 @@ from scorecube.collection.rankings import Order, build_rankings
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known, select
 from scorecube.collection.teams import with_systems, with_topic_groups
+from scorecube.declare.options import split_list
 from scorecube.errors import BadPlan, Note, marked, option
 from scorecube.execute.executor import Executor, Progress, default_workers, map_items
 from scorecube.ingest.battles import cube_of_parts, is_of_battles
@@ -333,6 +334,9 @@ def import_scores(
     """
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
+        if len(split_list(metric)) > 1:
+            text = f"{option('metric', metric)} reads one metric; without it all are read"
+            raise BadPlan(text, option="metric")
     say = notify or LOGGER.warning
     chosen = chosen_columns(columns)
     inputs: Sequence[Any] = files if isinstance(files, list | tuple) else [files]

@@ -29,6 +29,8 @@ READ: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, float]]] = {
     "facts among metrics": ({"a.csv": "model,item,metric,value\nm,1,acc,1\nm,1,total_tokens,9\nm,1,tstamp,1e9\n"}, {}, {"acc m": 1.0}),
     "means of ragas": ({"m.csv": "user_input,response,faithfulness\nwhat?,x,.5\nwho?,y,.25\n"}, {}, {"faithfulness m": 0.375}),
     "ids and --items": ({"a.json": ["x", "y"], "b.json": {"resolved": ["x"]}}, {"items": "xyzw"}, {"resolved a": 0.5, "resolved b": 0.25}),
+    "several runs of trec_eval": ({"both": "map 1 .5\nrunid all m\nmap all .5\nmap 2 .7\nrunid all k\nmap all .7\n"}, {}, {"AP m": 0.5, "AP k": 0.7}),
+    "runs behind their names": ({"both": "runid all m\nmap 1 .5\nmap all .5\nrunid all k\nmap 1 .7\nmap all .7\n"}, {}, {"AP m": 0.5, "AP k": 0.7}),
     "a row of means by name": ({"a.csv": "item,m,k\nq1,.5,.2\nq2,.7,.4\nAverage (2 items),.6,.3\n"}, {}, {"a m": 0.6, "a k": 0.3}),
 }  # fmt: skip
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -45,6 +47,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "folds of means": ({"a.csv": "model,fold,acc\nm,1,.5\nm,2,.7\nn,1,.4\n"}, {}, "topic_column='fold'"),
     "blanks between cells": ({"a.txt": "model  item  f1\nm  1  0.5\n"}, {}, "commas"),
     "no matrix": ({"a.txt": "map 1 0.5\nmap 2 0.4\n"}, {"layout": "matrix"}, "scores"),
+    "a run of trec_eval without its end": ({"both": "map 1 .5\nrunid all m\nmap 1 .7\nrunid all k\nmap 2 .7\n"}, {}, "runid"),
     "tables in an object": ({"a.json": {"runs": ["a", "b"], "topics": ["1", "2"], "scores": [[1, 0], [0, 1]]}}, {}, "scores"),
 }  # fmt: skip
 

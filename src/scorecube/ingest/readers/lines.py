@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scorecube.collection import names_of_tools as measures
 from scorecube.errors import BadInput
 from scorecube.ingest.formats import File, reader, summary
-from scorecube.ingest.input_files import name_in
+from scorecube.ingest.input_files import PathLike, name_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +72,22 @@ class Lines(NamedTuple):
         from scorecube.ingest.scores import only_measures
 
         rows = self.checked(file)
-        named = rows["score"][rows["metric"] == RUNID].tolist()
-        run = named[-1] if named else name_in(file.path, ENDINGS)
-        rows = rows[rows["topic"].notna() & (rows["topic"] != ALL)]
-        if not len(rows):
+        frame = rows[["metric", "topic", "score"]].assign(run=_runs_of(rows, file.path))
+        frame = frame[frame["topic"].notna() & (frame["topic"] != ALL)]
+        if not len(frame):
             raise BadInput("no scores of topics in the file; run the tool with -q", file.path)
-        frame = rows[["metric", "topic", "score"]].assign(run=run)
+        if len(unnamed := frame.index[frame["run"].isna()]):
+            text = f"a topic after the last of several lines of {RUNID}, by which runs end"
+            raise BadInput(f"{text}; import each run by itself", file.path, unnamed[0])
         return only_measures(frame, file.asked.metric, self.label, file.path, self.counts)
+
+
+def _runs_of(rows: pd.DataFrame, path: PathLike) -> pd.Series:
+    """Return the run of each line: of several, a line of runid begins each, or ends its topics."""
+    named = rows["score"].where(rows["metric"] == RUNID)
+    if named.nunique() < 2:
+        return named.bfill().ffill().fillna(name_in(path, ENDINGS))
+    return named.bfill() if named.isna().iloc[0] else named.ffill()
 
 
 TREC_EVAL = Lines(

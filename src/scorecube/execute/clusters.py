@@ -131,7 +131,9 @@ def _started(settings: Mapping[str, Any], workers: int | None, stack: ExitStack)
         elif is_local:
             options = _options_of_local(options, workers)
         with _interrupts_blocked():
-            cluster = stack.enter_context(kind(**options))
+            cluster = kind(**options)
+            stack.callback(_remove_keys, cluster)
+            stack.enter_context(cluster)
         if scale:
             cluster.sync(_scaled, cluster, scale)
         if is_queue and not adapt:  # lost jobs are replaced
@@ -166,6 +168,14 @@ def _options_of_local(options: Mapping[str, Any], workers: int | None) -> dict[s
     if workers:
         chosen["n_workers"] = workers
     return chosen
+
+
+def _remove_keys(cluster: Any) -> None:
+    """Remove the certificates that workers of a batch system read, which may outlive a process."""
+    for name in ("ca_file", "cert", "key"):
+        file = getattr(cluster, f"_job_{name}", None)  # has no public name
+        if file is not None:
+            file.close()
 
 
 async def _scaled(cluster: Any, scale: Mapping[str, Any]) -> None:

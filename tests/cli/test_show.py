@@ -60,6 +60,14 @@ def test_only_the_latest_is_shown_and_all_are_told_apart(scorecube: Cli, shown: 
     assert frame.groupby("collection")["result"].nunique().to_dict() == {"a": 2, "b": 1}
 
 
+@pytest.mark.parametrize("words", [(), ("--table", "variance"), ("--format", "text")])
+def test_another_table_than_terminals_have_is_named(
+    scorecube: Cli, analysed_study: Path, words: tuple[str, ...]
+) -> None:
+    outcome = scorecube("show", analysed_study, "teams", "--format", "csv", *words).succeeded()
+    assert ("--table absent" in outcome.stderr) == (not words)
+
+
 def test_means_are_of_rows_that_all_collections_have(scorecube: Cli, shown: Path) -> None:
     words = ["--metrics", "AP", "--format", "json"]
     means = frame_of(scorecube("show", shown, "swap", "--average", *words).succeeded().stdout)

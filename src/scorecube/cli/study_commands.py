@@ -92,6 +92,7 @@ def show(
     from scorecube.report.readable import check_columns
     from scorecube.report.result_parts import select_rows
     from scorecube.report.study_tables import collect_table
+    from scorecube.report.views import view_of
     from scorecube.storage import open_study
 
     opened = open_study(study)
@@ -108,6 +109,9 @@ def show(
         form=form,
         where=where_of(where),
     )
+    view = view_of(analysis)
+    if table is None and form in ("csv", "json") and view.shown[0] != view.first_table:
+        notify(f"note: this is --table {view.first_table}; text has --table {view.shown[0]}")
     check_columns(frame, wanted)
     frame = select_rows(frame, sort=split(sort), top=top)
     echo_table(frame, form, columns=wanted, caption=caption, digits=digits, mark=mark, fit=width)

@@ -23,6 +23,7 @@ CUT = "…"
 OF_METRICS = ("metric", "label", "metric_a", "metric_b")
 """Columns whose labels tell on which scale numbers are."""
 PLAIN = ".4f"
+BY_ROLE = {"statistic": ".2f", "share": ".1%"}
 """How numbers are written unless their quantity says otherwise."""
 
 
@@ -40,9 +41,8 @@ def cell_text(value: object, form: str = PLAIN, role: str = "", least_p: float =
     if 0.0 <= value < LEAST_P and role == "p_value":
         return f"<{LEAST_P if value else least_p:g}"
     text = format(value, form)
-    if role == "condition" and float(text) != value:
-        return f"{value:.4g}"
-    return text
+    is_rounded = float(text) != value
+    return f"{value:.4g}" if role == "condition" and (is_rounded or form == PLAIN) else text
 
 
 def intervals_of(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
@@ -93,8 +93,8 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     texts = {}
     least_p = float(frame.attrs.get(ONE_TRIAL, LEAST_P))
     for name in map(str, frame.columns):
-        form = forms.get(name, PLAIN)
         role = roles.get(name, "")
+        form = forms.get(name, BY_ROLE.get(role, PLAIN))
         numbers = decimals[name].tolist() if name in decimals else repeat(UNKNOWN)
         if digits is not None and role not in ("condition", "p_value") and ".0f" not in form:
             numbers = repeat(digits)

@@ -46,14 +46,15 @@ VARIABLES = (
         Variable(
             "tau", "estimate", "Kendall's tau-a: (concordant - discordant) / all pairs of runs"
         ),
-        Variable("tau_b", "estimate", "Kendall's tau-b, corrected for ties"),
+        Variable("tau_b", "estimate", "Kendall's tau-b, corrected for ties", form=".2f"),
         Variable(
             "tau_ap",
             "estimate",
             "AP correlation, the first ranking as truth, mean over orders of ties",
+            form=".2f",
             heading="tau_AP",
         ),
-        Variable("spearman", "estimate", "Spearman's rho with average ranks"),
+        Variable("spearman", "estimate", "Spearman's rho with average ranks", form=".2f"),
         Variable("z", "statistic", "size of tau / its standard error between unrelated rankings"),
         Variable("p_value", "p_value", "two-sided p-value of z, normal distribution"),
         Variable(

@@ -26,7 +26,7 @@ from scorecube.methods.design.sizes import (
 VarianceOf = Literal["paired", "within"]
 TOPIC_LIMITS = along((), limits_of("topics", "limit of the number of topics", "topics"))
 SIZES = (
-    *(Variable(name, of.role, of.meaning, of.units) for name, of in QUANTITIES.items()),
+    *(Variable(name, of.role, of.meaning, of.units, of.form) for name, of in QUANTITIES.items()),
     *TOPIC_LIMITS,
 )
 """Of designs."""

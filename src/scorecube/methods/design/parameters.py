@@ -30,6 +30,11 @@ class Quantity(NamedTuple):
     whole: bool = False
     units: str = "1"
 
+    @property
+    def form(self) -> str:
+        """How results are written; options are written as they are."""
+        return "" if self.role in ("condition", "count") else ".3f"
+
     def valid(self, numbers: Any) -> Any:
         """Return which numbers are valid."""
         within = (numbers >= self.low) & (numbers <= self.high) & (numbers < math.inf)

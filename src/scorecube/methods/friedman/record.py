@@ -36,7 +36,7 @@ VARIABLES = (
         (*CELL, "run"),
         Variable("mean_rank", "estimate", "mean rank over blocks; mid-ranks of ties", form=".2f"),
         Variable("rank", "estimate", "rank of the mean rank, 1 the best", kinds="iu"),
-        Variable("mean", "estimate", "mean score of a run over topics", "score", ".4f"),
+        Variable("mean", "estimate", "mean score of a run over topics", "score", ".3f"),
         Variable("groups", "label", "groups of runs that Nemenyi's test does not separate"),
         Variable("z", "statistic", "mean rank less that of the baseline, in standard errors"),
         Variable(
@@ -47,7 +47,8 @@ VARIABLES = (
         ),
     ),
     *along(
-        (*CELL, "collection", "run"), Variable("block_rank", "estimate", "rank in a collection")
+        (*CELL, "collection", "run"),
+        Variable("block_rank", "estimate", "rank in a collection", form=".1f"),
     ),
     *along(
         CELL,
@@ -63,7 +64,7 @@ VARIABLES = (
     ),
     *along(
         (*CELL, "pair"),
-        Variable("rank_difference", "estimate", "mean rank of the first less of the second run"),
+        Variable("rank_difference", "estimate", "mean rank less that of the second", form=".2f"),
         Variable("p_nemenyi", "p_value", "of the difference, all pairs together (Nemenyi)"),
     ),
 )

@@ -36,6 +36,7 @@ VARIABLES = (
             "tau_ap",
             "estimate",
             "AP correlation with the truth, mean over orders of ties",
+            form=".2f",
             heading="tau_AP",
         ),
         limits_of("tau", "limit of the tau to be expected from as many other topics"),

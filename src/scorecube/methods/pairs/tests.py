@@ -52,7 +52,7 @@ OF_PAIRS = (
             "effect_size", "estimate", "difference / residual standard deviation (Sakai 2014)"
         ),
         limits_of("effect_size", "95 % limit over topics (jackknife) of the effect size"),
-        Variable("d_z", "estimate", "difference / standard deviation of the pair's differences"),
+        Variable("d_z", "estimate", "difference / standard deviation of differences", form=".2f"),
     ),
     *along(CELL, Variable("n_tested", "count", "pairs of runs", "pairs")),
 )

@@ -91,7 +91,10 @@ class Command(TyperCommand):
 
         The name of a list may be singular, as in ``--metric A --metric B``.
         """
-        options = {name: one for one in self.params for name in one.opts if name.startswith("--")}
+        options: dict[str, Any] = {}
+        for parameter in self.params:
+            flags = [name for name in parameter.opts if name.startswith("--")]
+            options |= dict.fromkeys(flags, parameter)
         values: dict[str, str] = {}
         others: list[str] = []
         rest = [*words]

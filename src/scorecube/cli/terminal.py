@@ -141,16 +141,18 @@ def terminal_width() -> int | None:
 def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
     """Return a function of (done, total) that prints a line every few seconds, with rate and end.
 
-    What was done before the first call, of work that is resumed, has no part in the rate.
+    What was done before the first call, of work that is resumed, has no part in the rate, nor has
+    the time until then, in which kernels are compiled.
     """
-    start = time.monotonic()
-    last = start
+    start = last = time.monotonic()
     before: int | None = None
 
     def print_progress(done: int, total: int) -> None:
-        nonlocal last, before
+        nonlocal start, last, before
         now = time.monotonic()
-        before = done if before is None else before
+        if before is None:
+            before = done
+            start = now
         if now - last < PLAIN_SECONDS or done >= total:
             return
         last = now
@@ -208,10 +210,17 @@ def track_progress(label: str, unit: str | None) -> Iterator[Callable[[int, int]
         return
     from rich import progress as bars
     from rich.console import Console
+    from rich.text import Text
 
     amount = bars.TaskProgressColumn() if unit is None else bars.MofNCompleteColumn()
     text = bars.TextColumn("{task.description}", markup=False)
-    left = bars.TimeRemainingColumn()
+
+    class Left(bars.TimeRemainingColumn):
+        def render(self, task: bars.Task) -> Text:
+            known = (task.elapsed or 0) > PLAIN_SECONDS / 2  # a first block tells little
+            return super().render(task) if known else Text("-:--:--")
+
+    left = Left()
     columns = (text, bars.BarColumn(), amount, unit or "", left, "left")
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(visible(label), total=None)

@@ -163,7 +163,7 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
             clause += f"; mean over {counted(several, nouns.collection)}"
         if could > 1 and first.get("own", 0) > 0:
             pairs = counted(int(first["own"]), "pair")
-            clause += f"; {pairs} would be separated by their own errors alone"
+            clause += f"; Student's t with Holm's adjustment separates {pairs} more"
         if several and "neighbours" in first:
             number = counted(int(first["neighbours"]), "neighbouring pair")
             clause += f"; {number} of {len(rows) - 1} separated"

@@ -121,7 +121,7 @@ def separated(result: xr.Dataset, joint: bool) -> Iterator[Answer]:
         clause = f"{row['significant']:,} of {row['pairs']:,}"
         clause += f", p < {row['alpha']:g}, {family(attrs, joint)}"
         if row.get("own", 0) > 0:
-            clause += f"; their own errors alone would separate {row['own']:.0f} more"
+            clause += f"; Student's t with Holm's adjustment separates {row['own']:.0f} more"
         yield Answer(row["label"], row["share"], form=".1%", clause=clause, what=what)
 
 

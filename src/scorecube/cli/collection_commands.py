@@ -74,9 +74,10 @@ def sizes_of(cube: xr.Dataset) -> str:
     run, topic = (names.word(cube.attrs, dim) for dim in (names.RUN, names.TOPIC))
     system = "system" if run == names.RUN else run
     of = f" of {counted(n_systems, system)}" if 0 < n_systems < sizes["run"] else ""
+    gains = f" x {counted(sizes['gain'], 'gain setting')}" if sizes["gain"] > 1 else ""
     return (
         f"{counted(sizes['run'], 'run' if of else run)}{of} x {counted(sizes['topic'], topic)}, "
-        f"{counted(sizes['metric'], 'metric')} x {counted(sizes['gain'], 'gain setting')}"
+        f"{counted(sizes['metric'], 'metric')}{gains}"
     )
 
 

@@ -82,7 +82,7 @@ def test_blocks_in_any_order_and_grouping_make_one_result(
 @pytest.mark.parametrize(("n_topics", "groups"), [(50, 10), (23, 10), (7, 7), (5, 5), (4, 0)])
 def test_groups_left_out_part_the_topics(n_topics: int, groups: int) -> None:
     table = make_table(random_cube(n_runs=3, n_topics=n_topics, seed=1))
-    tables = table.tables_left_out
+    tables = list(table.tables_left_out)
     assert len(tables) == groups
     sizes = [n_topics - each.n_topics for each in tables]
     assert sum(sizes) == (n_topics if groups else 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,34 @@ def test_dry_runs_say_how_much_memory_is_needed(tmp_path: Path, scorecube: Cli) 
     open_study(tmp_path / "study", mode="a").add("a", cube=cube_of())
     said = scorecube("swap", tmp_path / "study", "--size", 5, "--dry-run").succeeded().stderr
     assert "GB of memory" in said
+
+
+PEAK = """
+import sys
+import xarray as xr
+import scorecube as sc
+from scorecube.testing import simulate_cube
+# ru_maxrss begins with the size of the process that started this one.
+peak = lambda: next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+opened = xr.open_zarr(sys.argv[1], consolidated=False, chunks=None)
+sc.analyse(simulate_cube(metrics=("AP", "RR")), sc.Swap(), trials=20)
+before = peak()
+sc.analyse(opened, sc.Swap(), trials=20, workers=1)
+print((peak() - before) * 1024 / (opened.score.nbytes / 8))
+"""
+
+
+@pytest.mark.process
+def test_little_more_than_a_metric_is_in_memory(tmp_path: Path) -> None:
+    """Threads that decode chunks keep nothing, and tables without some topics are made one by one."""
+    labels = {"metric": [f"P@{k}" for k in range(1, 9)], "gain": ["-"], "run": [f"{k:03}" for k in range(200)]}  # fmt: skip
+    scores = np.tile(np.random.default_rng(1).random((8, 1, 200, 100)).round(2), 500)
+    cube = xr.Dataset({"score": (("metric", "gain", "run", "topic"), scores)}, labels)
+    chunks = {"score": {"chunks": (1, 1, 20, 50_000)}}
+    cube.to_zarr(tmp_path / "x.zarr", encoding=chunks, zarr_format=2, consolidated=False)
+    command = [sys.executable, "-c", PEAK, str(tmp_path / "x.zarr")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert float(done.stdout) < 1.6
 
 
 def test_chunks_cover_a_metric() -> None:

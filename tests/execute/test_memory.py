@@ -91,6 +91,7 @@ def peak_of(plan: Plan) -> int:
 SIZES = [
     ("swap", scored, (40, 300, 2)),
     ("swap", scored, (60, 400, 4)),
+    ("swap", scored, (90, 700, 4)),  # tables without some units are not kept
     ("leaderboard", scored, (120, 400, 2)),
     ("leaderboard", scored, (200, 100, 3)),
     ("teams", judged, (24, 40, 200)),

@@ -14,7 +14,7 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.protocol import Analysis, Part, block_parts
-from scorecube.analyses.reading import CubeDigest, with_digest
+from scorecube.analyses.reading import CubeDigest, given_back, with_digest
 from scorecube.analyses.shared_options import SHARED
 from scorecube.collection import schema
 from scorecube.collection.arguments import as_cube
@@ -94,8 +94,9 @@ def make_plan(
     if not analysis.resamples:
         trials = 1
         seed = 0
-    read, digest = with_digest(cube)
-    table = replace(analysis.table(read), trials=trials, seed=seed)
+    with given_back(cube):
+        read, digest = with_digest(cube)
+        table = replace(analysis.table(read), trials=trials, seed=seed)
     about_topics = [cube.attrs[names.LEFT_OUT]] if names.LEFT_OUT in cube.attrs else []
     warnings = (*said, *about_topics, *analysis.notes(table))
     return Plan(analysis, cube, table, trials, seed, digest.hex(), warnings)

@@ -248,7 +248,7 @@ class Analysis(Method):
         threads: Blocks that are computed at a time.
         """
         if isinstance(table, ScoreTable):
-            return table.bytes_needed(jackknife=self.jackknife)
+            return table.bytes_needed(jackknife=threads * self.jackknife)
         return bytes_of(table)
 
     def block(self, table: Any, start: int, stop: int) -> Parts:
@@ -285,7 +285,7 @@ def block_parts(analysis: Analysis, table: Any, start: int, stop: int) -> dict[s
 def totals_of(analysis: Analysis, table: Any, combined: Arrays) -> Totals:
     """Return the combined parts of all blocks as `Analysis.result` takes them."""
     totals = Totals()
-    totals.left_out = [{} for _ in (table.tables_left_out if analysis.jackknife else ())]
+    totals.left_out = [{} for _ in (table.groups() if analysis.jackknife else ())]
     for key, array in combined.items():
         name, _, group = key.partition(LEFT_OUT)
         (totals.left_out[int(group)] if group else totals)[name] = array

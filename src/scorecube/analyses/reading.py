@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate, pairwise, product
 from typing import Any, Final
 
@@ -20,6 +22,7 @@ from xarray.core.indexing import (
 
 from scorecube import names
 from scorecube.collection.ranges import ranged, undecided
+from scorecube.collection.schema import MAX_LOADED_BYTES, labels_of
 
 Array = np.ndarray[Any, Any]
 AT_ONCE: Final = 2**20
@@ -99,11 +102,7 @@ class _Digested(BackendArray):
         metric, gain, rows, topics = key
         is_whole = [_is_whole(of, n) for of, n in zip(key[1:], self.shape[1:], strict=True)]
         if all(is_whole) and isinstance(metric, int | np.integer):
-            values = np.empty(self.shape[1:], self.dtype)
-            for place in range(len(values)):
-                for some in blocks(self.scores):
-                    values[place, some] = self._block(int(metric), place, some)
-            return values
+            return read_metric(self.scores, int(metric), self._digest.take)
         of_block = [isinstance(metric, int | np.integer), isinstance(gain, int | np.integer)]
         if all(of_block) and isinstance(rows, slice) and _is_whole(topics, self.shape[3]):
             start, stop, step = rows.indices(self.shape[2])
@@ -128,10 +127,11 @@ def with_digest(cube: xr.Dataset) -> tuple[xr.Dataset, CubeDigest]:
     """
     if cube[names.SCORE].variable._in_memory:
         return cube, CubeDigest(cube)
-    if undecided(cube):
-        cube = ranged(cube)
-    digest = CubeDigest(cube)
     scores = cube.variables[names.SCORE]
+    if undecided(cube):
+        places = {metric: place for place, metric in enumerate(labels_of(cube, names.METRIC))}
+        cube = ranged(cube, scores_of=lambda metric: read_metric(scores, places[metric]))
+    digest = CubeDigest(cube)
     lazy = LazilyIndexedArray(_Digested(scores, digest))
     encoding = {"preferred_chunks": dict(zip(scores.dims, _lengths(scores), strict=True))}
     variable = xr.Variable(scores.dims, lazy, scores.attrs, encoding)
@@ -153,6 +153,18 @@ def read(scores: xr.Variable, metric: int, gain: int, rows: slice) -> Array:
     return values
 
 
+def read_metric(
+    scores: xr.Variable, metric: int, take: Callable[..., object] = lambda *_: None
+) -> Array:
+    """Return the scores of a metric, (gain, run, topic), read in blocks; `take` takes each."""
+    values = np.empty(scores.shape[1:], scores.dtype)
+    for gain, of_gain in enumerate(values):
+        for rows in blocks(scores):
+            of_gain[rows] = read(scores, metric, gain, rows)
+            take((metric, gain, rows), of_gain[rows])
+    return values
+
+
 def blocks(scores: xr.Variable) -> Iterator[slice]:
     """Yield slices of runs that are read at a time: of lazy scores some chunks of them."""
     n_runs, n_topics = scores.shape[2:]
@@ -161,6 +173,28 @@ def blocks(scores: xr.Variable) -> Iterator[slice]:
         of_chunk = _lengths(scores)[2]
         length = of_chunk * max(1, AT_ONCE // max(1, of_chunk * n_topics))
     yield from _slices(n_runs, length)
+
+
+@contextmanager
+def given_back(cube: xr.Dataset) -> Iterator[None]:
+    """While a large lazy cube is read, have arrays given back to the system once they are gone.
+
+    Each thread that decodes chunks keeps what it has taken, up to two metrics together. Afterwards
+    threads keep a little more, as blocks take the same again and again.
+    """
+    try:
+        _keep(cube, 2**20)
+        yield
+    finally:
+        _keep(cube, 2**22)
+
+
+def _keep(cube: xr.Dataset, n_bytes: int) -> None:
+    """Have the C library, if it is glibc, keep no larger arrays that are gone: see mallopt(3)."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt and cube.nbytes > MAX_LOADED_BYTES and not cube[names.SCORE].variable._in_memory:
+        mallopt(-1, 2 * n_bytes)  # M_TRIM_THRESHOLD
+        mallopt(-3, n_bytes)  # M_MMAP_THRESHOLD
 
 
 def rows_at_once(scores: Array) -> Iterator[slice]:

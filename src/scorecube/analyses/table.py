@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -20,6 +20,8 @@ from scorecube.declare import Variable
 from scorecube.kernels.random.philox import stream_key
 from scorecube.statistics.grid import Grid, make_grid
 from scorecube.statistics.intervals import Sample
+
+MOST_KEPT: Final = 2**20  # bytes of the scores of a table whose `tables_left_out` are kept
 
 
 def bytes_of(value: object) -> int:
@@ -146,26 +148,33 @@ class ScoreTable:
                 labels[name] = variable_of(of[0], of[1], about)
         return with_pairs(xr.Dataset(arrays, labels, facts | dict(attrs or {})))
 
-    def bytes_needed(self, *, jackknife: bool, more: float = 0.0) -> int:
+    def bytes_needed(self, *, jackknife: int = 0, more: float = 0.0) -> int:
         """Return the bytes of the arrays as large as `scores` that are made of this table.
 
         Scores, `units` and, where sizes differ, `values`; one more while units are made.
-        jackknife: Whether the same is made of `tables_left_out`, each of nine tenths of the units.
+        jackknife: Of how many of `tables_left_out`, each of nine tenths of the units, the same is
+            made at a time, if they are large; of all small ones.
         more: Further such arrays.
         """
         arrays = 2 if self.equal_sizes else 3
-        without = len(self.groups()) - 1 if jackknife and self.groups() else 0
+        at_a_time = jackknife if self.scores.nbytes > MOST_KEPT else jackknife * len(self.groups())
+        without = min(max(0, len(self.groups()) - 1), at_a_time)
         return int(self.scores.nbytes * (arrays * (1 + without) + 1 + more))
 
     def groups(self) -> list[int]:
         """Return the numbers of the groups of units that are left out; none of few units."""
         return list(np.unique(groups_left_out([part.size() for part in self.strata])))
 
-    @cached_property
-    def tables_left_out(self) -> tuple[ScoreTable, ...]:
-        """The table without each group of units; none where there are no groups."""
+    @property
+    def tables_left_out(self) -> Iterable[ScoreTable]:
+        """The table without each group of units: large ones one after the other, made on use."""
         groups = groups_left_out([part.size() for part in self.strata])
-        return tuple(self._with_units(groups != group) for group in np.unique(groups))
+        tables = (self._with_units(groups != group) for group in np.unique(groups))
+        return (
+            tables
+            if self.scores.nbytes > MOST_KEPT
+            else self.once("left out", lambda: tuple(tables))
+        )
 
     def _with_units(self, kept: NDArray[np.bool_]) -> ScoreTable:
         stops = np.cumsum([kept[part.units].sum() for part in self.strata]).tolist()
@@ -232,4 +241,7 @@ class ScoreTable:
     @cached_property
     def units(self) -> FloatArray:
         """`values` as integers on the grid of their cell, float64 (cell, run, unit)."""
-        return np.stack([grid.to_units(x) for grid, x in zip(self.grids, self.values, strict=True)])
+        units = np.empty_like(self.scores)
+        for cell, grid in enumerate(self.grids):
+            units[cell] = grid.to_units(self.values[cell])
+        return units

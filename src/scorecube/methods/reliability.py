@@ -225,7 +225,7 @@ class Reliability(Analysis):
 
     def bytes_needed(self, table: ScoreTable, threads: int) -> int:
         # All scores, and those without each group of units, are held at once.
-        return table.bytes_needed(jackknife=False, more=len(table.groups()))
+        return table.bytes_needed(more=len(table.groups()))
 
     def table(self, cube: xr.Dataset) -> ScoreTable:
         table = check_pairs(make_table(cube, bags=False), self.name)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import chain
@@ -286,6 +286,7 @@ def render(
     return str(text)
 
 
+@cache  # with the templates it has compiled
 def _environment(nouns: names.Nouns) -> Environment:
     """Return what templates of a page use, with the nouns of its study."""
     environment = Environment(

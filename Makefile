@@ -7,8 +7,9 @@ PIP := -m pip install -qq --disable-pip-version-check --no-compile
 
 PYTEST = $(TEST_VENV)/bin/python -m pytest
 PARALLEL := -n auto --dist worksteal
-# Tests that start programs: few at a time, and those of a file, which share a SLURM or a browser, in one process.
-BY_FILE := -n auto --maxprocesses 4 --dist loadfile
+# Tests that start programs, and wait for them: four at a time, and those of a file, which share a SLURM or a browser,
+# in one process.
+BY_FILE := -n 4 --dist loadfile
 PROGRAMS := process or slurm
 # These tests measure memory, or act at shares of a measured time, so they run one at a time.
 SERIAL := alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import os
@@ -66,6 +67,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             test._hypothesis_internal_use_settings = settings(
                 own, max_examples=min(most, own.max_examples)
             )
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of all later searches for cycles."""
+    gc.freeze()
 
 
 @dataclass(frozen=True)

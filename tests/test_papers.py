@@ -42,14 +42,18 @@ def test_every_command_of_the_page_shows_what_it_says_and_nothing_else(tmp_path:
 @pytest.mark.process
 @pytest.mark.slow
 def test_the_page_runs_beside_a_wheel(tmp_path: Path) -> None:
-    """With what the wheel holds, and nothing else of the checkout but the tests."""
+    """With what the wheel holds, which is all of the package, and nothing else of the checkout but the tests."""
     wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     subprocess.run([*wheel, "-w", tmp_path, REPO], check=True)
     zipfile.ZipFile(next(tmp_path.glob("*.whl"))).extractall(tmp_path / "wheel")
+    inside, package = tmp_path / "wheel/scorecube", REPO / "src/scorecube"
+    for file in package.rglob("*"):
+        if file.is_file() and "__pycache__" not in file.parts:
+            assert (inside / file.relative_to(package)).read_bytes() == file.read_bytes()
     shutil.copytree(REPO / "tests", tmp_path / "beside/tests")
     places = os.pathsep.join([str(tmp_path / "wheel"), str(tmp_path / "beside")])
     ended = subprocess.run(
-        [sys.executable, "-P", "-m", "tests.papers", "run"],
+        [sys.executable, "-P", "-m", "tests.papers", "run", "1"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": places},
         capture_output=True,

@@ -29,8 +29,8 @@ from tests.blocks import blocks_of, main
 with blocks_of(1000):
     main()
 """
-TRIALS, BLOCK = 120_000, 1000
-"""Some 5 s of one core: long enough for signals to fall into it."""
+TRIALS, BLOCK = 60_000, 1000
+"""Some 3 s of one core: long enough for signals to fall into it."""
 WORDS = ["--size", "20", "--trials", str(TRIALS), "--seed", "3"]
 TLS = (
     "class: distributed.LocalCluster\n"

@@ -240,7 +240,7 @@ def test_processes_that_compile_at_a_time_do_not_mix_their_code(tmp_path: Path) 
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", TOGETHER]
     for _ in range(2):  # compiled, and then loaded
-        running = [subprocess.Popen(command, env=environment) for _ in range(8)]
+        running = [subprocess.Popen(command, env=environment) for _ in range(4)]
         assert {each.wait(300) for each in running} == {0}
 
 

@@ -65,7 +65,7 @@ def cube_of(scores: Any, metric: str = "AP", ends: tuple[float, ...] = (-1.0, 2.
 @pytest.mark.parametrize("n_topics", [2, 3, 7, 14, 30, 50, 51])
 @pytest.mark.parametrize("levels", [2, 4, 10**4])
 def test_random_scores_with_ties_and_zero_differences(n_topics: int, levels: int) -> None:
-    whole = np.random.default_rng(n_topics).integers(0, levels + 1, (9, n_topics))
+    whole = np.random.default_rng(n_topics).integers(0, levels + 1, (6, n_topics))
     whole[3] = whole[2]
     result = sc.analyse(cube_of(whole / levels), sc.Paired(tests=ALL), workers=1)
     assert result["test"].values.tolist() == list(ALL)

@@ -27,13 +27,6 @@ TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 
 
-class _Texts(dict[str, str]):
-    """Texts by name; pandas copies attributes of a frame deeply for each column that is read."""
-
-    def __deepcopy__(self, memo: object) -> _Texts:
-        return _Texts(self)
-
-
 class _Order(NamedTuple):
     """A column by which rows are sorted."""
 
@@ -164,9 +157,11 @@ def _quantity(result: xr.Dataset, column: Column, dims: Sequence[str]) -> xr.Var
     return variable
 
 
-def traits_of(columns: Mapping[str, Column], known: Mapping[str, Variable]) -> dict[str, _Texts]:
+def traits_of(
+    columns: Mapping[str, Column], known: Mapping[str, Variable]
+) -> dict[str, dict[str, str]]:
     """Return the `TRAITS` of columns by trait, given the quantities that they show."""
-    traits = {trait: _Texts() for trait in TRAITS}
+    traits: dict[str, dict[str, str]] = {trait: {} for trait in TRAITS}
     names_of = {(column.source, column.at): name for name, column in columns.items()}
     for name, column in columns.items():
         variable = known.get(column.source)

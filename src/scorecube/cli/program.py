@@ -223,7 +223,8 @@ def main() -> None:
     # A quarter of a short command's time would go into the search for cycles among what libraries
     # define, while they are imported and once more at the end.
     gc.set_threshold(5000)
-    atexit.register(spare_last_search)
+    # Clusters of queueing systems may leave files of keys to that search.
+    atexit.register(lambda: None if "distributed" in sys.modules else gc.freeze())
     status = 0
     with interruptible() as received:
         try:
@@ -234,12 +235,6 @@ def main() -> None:
         if received:  # while further signals are ignored
             exit_after(received[0])
     sys.exit(status)
-
-
-def spare_last_search() -> None:
-    """Leave out the last search for cycles, unless clusters leave their files of keys to it."""
-    if "distributed" not in sys.modules:
-        gc.freeze()
 
 
 def run(words: list[str]) -> int:

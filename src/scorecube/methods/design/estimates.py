@@ -14,7 +14,7 @@ from scorecube.collection.arguments import CubeLike
 from scorecube.collection.ranges import range_of
 from scorecube.collection.schema import annotate, labels_of
 from scorecube.declare import Variable, along, limits_of
-from scorecube.errors import BadInput, BadPlan, option
+from scorecube.errors import BadInput, BadPlan
 from scorecube.methods.design.parameters import QUANTITIES
 from scorecube.methods.design.sizes import (
     AS_IN_PAPERS,
@@ -77,7 +77,7 @@ def page_design(cube: xr.Dataset, name: str, **settings: Any) -> xr.Dataset | No
     if settings.get("min_diff") is None:  # the default is about scores from 0 to 1
         others = [one for k, one in enumerate(metrics) if range_of(cube, k) != (0.0, 1.0)]
         varied &= ~result[names.METRIC].isin(others).values
-        said = [f"no design of {one}, not from 0 to 1: give {option('min_diff')}" for one in others]
+        said = [f"no design of {one}, not from 0 to 1: state min_diff" for one in others]
         result = result.assign_attrs(notes=[*result.attrs["notes"], *said])
     chosen = result.isel(metric=varied).assign_attrs(collection=name)
     return with_options(chosen) if varied.any() else None

@@ -51,6 +51,13 @@ OF_COORDINATES: Final = {
     names.TOPIC: {"long_name": "topic"},
     names.RUN_A: {"long_name": "first run of a pair, from whose scores those of run_b are taken"},
     names.RUN_B: {"long_name": "second run of a pair"},
+    "metric_a": {"long_name": "first metric that is compared"},
+    "metric_b": {"long_name": "second metric that is compared"},
+    "gain_a": {"long_name": "gain setting of the first metric"},
+    "gain_b": {"long_name": "gain setting of the second metric"},
+    "coefficient": {"long_name": "kind of the coefficient of reliability"},
+    "curve_topics": {"long_name": "topics of a collection", "units": "topic"},
+    "source": {"long_name": "what the variance of scores comes from"},
     names.USES_GAINS: {"long_name": "whether scores depend on the gain setting"},
 }
 """Attributes of coordinates of results, as the CF conventions name them."""

@@ -140,7 +140,9 @@ def test_flags_that_a_command_is_told_mend(scorecube: Cli, tmp_path: Path) -> No
         flags = re.findall(r"(--[a-z-]+) (\w+)", said.stderr)
         assert flags, said.stderr
         assert "sc." not in said.stderr
-        assert scorecube(*command, *flags[-1]).succeeded()
+        flag, value = flags[-1]
+        at = command.index(flag) if flag in command else len(command)
+        assert scorecube(*command[:at], flag, value, *command[at + 2 :]).succeeded()
 
 
 def test_several_collections_are_refused_with_a_way_out(scorecube: Cli, tmp_path: Path) -> None:

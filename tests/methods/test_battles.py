@@ -244,3 +244,19 @@ def test_commands_over_all_collections_leave_the_other_kind_out(
         assert len(lines) == 1
         assert f"{out}: left out" in lines[0]
     assert scorecube("reliability", tmp_path / "study", "--collection", "arena").status == 1
+
+
+def test_the_table_has_the_columns_that_scripts_rely_on() -> None:
+    rows = [
+        ("a", "b", 1, 1),
+        ("b", "a", 1, 1),
+        ("a", "c", 2, 0),
+        ("b", "c", 2, 1),
+        ("c", "a", 2, 1),
+        ("a", "b", 3, 0.5),
+    ]
+    result = sc.analyse(cube_of_battles(*zip(*rows, strict=True)), sc.Battles())
+    table = sc.table(result)
+    assert {"rank", "run", "strength", "strength_low", "strength_high", "win_rate", "rank_low", "rank_high", "n_battles", "n_prompts"} <= {*table.columns}  # fmt: skip
+    prompts = {run: len({p for a, b, p, _ in rows if run in (a, b)}) for run in "abc"}
+    assert dict(zip(table["run"], table["n_prompts"], strict=True)) == prompts

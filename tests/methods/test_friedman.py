@@ -212,3 +212,29 @@ def test_what_is_refused_and_what_is_said(caplog: pytest.LogCaptureFixture) -> N
     assert many["p_nemenyi"].isnull().all()
     assert any("at most 100" in note for note in many.attrs["warnings"])
     assert sc.figure(sc.analyse(cube_of([[k + t % 3 for t in range(6)] for k in range(101)]), sc.Friedman()))  # fmt: skip
+
+
+def test_tables_have_the_columns_that_scripts_rely_on() -> None:
+    found = sc.analyse(
+        cube_of([[k + (t * k) % 3 for t in range(8)] for k in range(4)]), sc.Friedman()
+    )
+    names = ("ranks", "tests", "pairs")
+    columns = {name: {*sc.table(found, name).columns} for name in names}
+    assert {"run", "mean_rank", "group"} <= columns["ranks"]
+    assert {"statistic", "p_value", "iman_davenport", "iman_davenport_p_value", "critical_difference", "n_runs", "n_blocks"} <= columns["tests"]  # fmt: skip
+    assert {"run_a", "run_b", "difference", "p_value", "p_value_holm"} <= columns["pairs"]
+    assert {*sc.table(found).columns} == columns["ranks"]
+
+
+def test_pairs_are_adjusted_by_holm_as_written_down() -> None:
+    """Two-sided normal p-values of z = R_i - R_j / sqrt(k (k + 1) / 6 N) (Demsar 2006, section 3.2.2)."""
+    scores = cube_of([[k + (t * k) % 3 for t in range(8)] for k in range(4)])
+    table = sc.table(sc.analyse(scores, sc.Friedman()), "pairs")
+    z = [abs(d) / (4 * 5 / (6 * 8)) ** 0.5 for d in table["difference"]]
+    p = [2 * stats.norm.sf(each) for each in z]
+    adjusted = dict.fromkeys(range(len(p)), 0.0)
+    highest = 0.0
+    for place, pair in enumerate(sorted(adjusted, key=lambda pair: p[pair])):
+        highest = max(highest, min(1.0, p[pair] * (len(p) - place)))
+        adjusted[pair] = highest
+    assert table["p_value_holm"].tolist() == pytest.approx([*adjusted.values()], rel=1e-12)

@@ -16,7 +16,7 @@ from scorecube.analyses.differences import RunPairs
 from scorecube.analyses.pairs import pair_labels, pairs_of
 from scorecube.analyses.protocol import Analysis, Totals
 from scorecube.analyses.rank_sets import OF_RANKS, rank_sets
-from scorecube.analyses.topic_units import FloatArray
+from scorecube.analyses.topic_units import FloatArray, IntArray
 from scorecube.collection.battles import WIN_RATE, Matches, matches_of, totals_of
 from scorecube.collection.schema import CELL, label_array
 from scorecube.collection.selection import select
@@ -39,6 +39,7 @@ VARIABLES = (
         Variable("rank", "estimate", "rank of the strength, 1 for the best", form=".0f"),
         *OF_RANKS[1:],
         Variable("n_battles", "count", "battles of a run", "battles"),
+        Variable("n_prompts", "count", "prompts of its battles", "prompts"),
         Variable("won", "share", "battles that a run has won, ties a half", form=".1%"),
         Variable("connected", "flag", "whether wins lead to and from it: others are not ranked"),
     ),
@@ -196,6 +197,7 @@ class Battles(Analysis):
             "rank_low": low,
             "rank_high": high,
             "n_battles": n_battles.astype(np.int64),
+            "n_prompts": n_prompts_of(table.matches),
             "won": shares(table.won.sum(axis=1), n_battles),
             "connected": np.isin(np.arange(n), members) & is_ranked,
         }
@@ -241,3 +243,12 @@ def shares(part: FloatArray, whole: FloatArray) -> FloatArray:
     """Return quotients, missing where there is nothing to divide by."""
     found = np.full(part.shape, np.nan)
     return np.asarray(np.divide(part, whole, out=found, where=whole > 0))
+
+
+def n_prompts_of(matches: Matches) -> IntArray:
+    """Return the number of prompts of the battles of each system, (system,)."""
+    met = matches.battles > 0
+    prompts = np.tile(matches.prompt[met], 2)
+    systems = np.concatenate([matches.first[met], matches.second[met]])
+    pairs = np.unique(np.stack([systems, prompts]), axis=1)
+    return np.bincount(pairs[0], minlength=len(matches.systems))

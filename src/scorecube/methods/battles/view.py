@@ -10,21 +10,33 @@ from scorecube import names
 from scorecube.analyses.drawn import draw_ranked
 from scorecube.analyses.frames import frame_of
 from scorecube.collection.schema import CELL
-from scorecube.declare import LEADERBOARD, Answer, Canvas, Table, View, interval, shown, with_limits
+from scorecube.declare import (
+    LEADERBOARD,
+    Answer,
+    Canvas,
+    Column,
+    Table,
+    View,
+    interval,
+    shown,
+    with_limits,
+)
 from scorecube.errors import counted
 
 SYSTEMS = Table(
     (*CELL, "run"),
     (
         *("rank", "run", *interval("strength"), "rank_low", "rank_high"),
-        *("won", "n_battles", "connected", *CELL, "scale"),
+        *(Column("win_rate", of="won"), "n_battles", Column("n_prompts", optional=True)),
+        *("connected", *CELL, "scale"),
     ),
     sort=("rank",),
     within=2,
     whole=("rank",),
     brief=(
         *("rank", "run", shown("strength", *interval("strength"))),
-        *(shown("could be rank", "rank_low", "rank_high"), "won", shown("battles", "n_battles")),
+        shown("could be rank", "rank_low", "rank_high"),
+        *(shown("won", "win_rate"), shown("battles", "n_battles")),
     ),
 )
 """Systems, the strongest first, with limits and rank sets."""

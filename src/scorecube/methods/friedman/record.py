@@ -66,6 +66,7 @@ VARIABLES = (
         (*CELL, "pair"),
         Variable("rank_difference", "estimate", "mean rank less that of the second", form=".2f"),
         Variable("p_nemenyi", "p_value", "of the difference, all pairs together (Nemenyi)"),
+        Variable("p_holm", "p_value", "of the difference, two-sided, all pairs together (Holm)"),
     ),
 )
 
@@ -193,6 +194,7 @@ class Friedman(Analysis):
             ),
             "rank_difference": apart,
             "p_nemenyi": p,
+            "p_holm": holm_p(apart / mean_ranks.rank_error(k, n)),
         }
 
 
@@ -208,5 +210,12 @@ def against(of_runs: FloatArray, base: int, n: int) -> dict[str, FloatArray]:
     """Return z of each run against the baseline, and p-values after Holm; missing of itself."""
     z = (of_runs - of_runs[base]) / mean_ranks.rank_error(len(of_runs), n)
     others = np.delete(z, base)
-    p = holm(np.maximum(2 * ndtr(-np.abs(others)), mean_ranks.LEAST_P))
-    return {"z": np.insert(others, base, np.nan), "p_baseline": np.insert(p, base, np.nan)}
+    return {
+        "z": np.insert(others, base, np.nan),
+        "p_baseline": np.insert(holm_p(others), base, np.nan),
+    }
+
+
+def holm_p(z: FloatArray) -> FloatArray:
+    """Return two-sided p-values of z, (..., test), after Holm's adjustment (Demsar 2006, 3.2.2)."""
+    return holm(np.maximum(2 * ndtr(-np.abs(z)), mean_ranks.LEAST_P))

@@ -26,30 +26,41 @@ from scorecube.declare import (
     shown,
 )
 
-SYSTEMS = Table(
+GROUP = Column("group", of="groups")
+RANKS = Table(
     (*CELL, "run"),
-    (*(*CELL, "rank", "run", "mean_rank", "groups"), *maybe("z", "p_baseline", "mean")),
+    (*(*CELL, "rank", "run", "mean_rank", GROUP), *maybe("z", "p_baseline", "mean")),
     sort=("mean_rank",),
     within=2,
     brief=(
-        *(shown("metric", "label"), "rank", "run", shown("mean rank", "mean_rank"), "groups"),
+        *(shown("metric", "label"), "rank", "run", shown("mean rank", "mean_rank"), "group"),
         *(shown("p (Holm)", "p_baseline"), "mean"),
     ),
 )
 """Runs, the best mean rank first; groups of those that Nemenyi's test does not separate."""
-TEST = Table(
+TESTS = Table(
     CELL,
     (
         *CELL,
-        Column("runs", of="n_runs"),
-        *("n_blocks", "chi_squared", "p_chi_squared", "f", "p_value", "concordance"),
-        *("critical_difference", "alpha"),
+        Column("statistic", of="chi_squared"),
+        Column("p_value", of="p_chi_squared"),
+        Column("iman_davenport", of="f"),
+        Column("iman_davenport_p_value", of="p_value"),
+        *("critical_difference", "n_runs", "n_blocks", "concordance", "alpha"),
     ),
 )
 """Whether any runs differ, and the critical difference of mean ranks (Demsar 2006)."""
-PAIRS = Table((*CELL, "pair"), (*CELL, "run_a", "run_b", "rank_difference", "p_nemenyi"))
-"""Every pair of runs, by Nemenyi's test."""
-RANKS = Table(
+PAIRS = Table(
+    (*CELL, "pair"),
+    (
+        *(*CELL, "run_a", "run_b"),
+        Column("difference", of="rank_difference"),
+        Column("p_value", of="p_nemenyi"),
+        Column("p_value_holm", of="p_holm", optional=True),
+    ),
+)
+"""Every pair of runs, by Nemenyi's test, and by z with Holm's adjustment."""
+IN_BLOCKS = Table(
     (*CELL, "run", "collection"),
     (*CELL, "collection", "run", "mean_rank", "block_rank"),
     sort=("mean_rank",),
@@ -60,9 +71,9 @@ RANKS = Table(
 def matrix(result: xr.Dataset) -> pd.DataFrame:
     """Return ranks by collections, the best mean rank first; of topics as blocks means alone."""
     if names.COLLECTION not in result.dims:
-        frame = frame_of(SYSTEMS, result)
+        frame = frame_of(RANKS, result)
         return frame[[names.COLLECTION, names.METRIC, names.RUN, "mean_rank"]]
-    frame = with_labels(frame_of(RANKS, result)).drop(columns=names.METRIC)
+    frame = with_labels(frame_of(IN_BLOCKS, result)).drop(columns=names.METRIC)
     frame = frame.rename(columns={"label": names.METRIC})
     frame["mean rank"] = [Marked(f"{rank:.2f}") for rank in frame["mean_rank"]]
     cells = [Marked(f"{rank:g}") for rank in frame["block_rank"]]
@@ -74,18 +85,19 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     attrs = result.attrs
     nouns = names.nouns(attrs)
     blocks = nouns.topics if attrs["blocks"] == "topics" else nouns.collections
-    tests = frame_of(TEST, result)
-    for label, rows in with_labels(frame_of(SYSTEMS, result)).groupby("label", sort=False):
+    tests = frame_of(TESTS, result)
+    for label, rows in with_labels(frame_of(RANKS, result)).groupby("label", sort=False):
         first = rows[:1].to_dict("records")[0]
         # Of a metric whose gain settings give the same ranks, all tests are the same, too.
         of_metric = tests[tests[names.METRIC] == first[names.METRIC]]
         at_gain = of_metric[of_metric[names.GAIN] == first[names.GAIN]]
         test = (at_gain if len(at_gain) else of_metric)[:1].to_dict("records")[0]
         clause = f"over {test['n_blocks']} {blocks}; "
-        if is_known(test["p_value"]):
-            is_found = test["p_value"] < test["alpha"]
+        p = test["iman_davenport_p_value"]
+        if is_known(p):
+            is_found = p < test["alpha"]
             clause += f"{nouns.runs} differ" if is_found else "no difference is shown"
-            clause += f" ({p_text(test['p_value'])}, Friedman, Iman and Davenport)"
+            clause += f" ({p_text(p)}, Friedman, Iman and Davenport)"
         else:
             clause += f"no {nouns.topic} tells {nouns.runs} apart"
         if is_known(test["critical_difference"]):
@@ -166,10 +178,10 @@ VIEW = View(
     name="friedman",
     heading="Mean ranks",
     tables={
-        "systems": SYSTEMS,
-        "test": TEST,
+        "ranks": RANKS,
+        "tests": TESTS,
         "pairs": PAIRS,
-        "ranks": Table((*CELL, "run"), make=matrix),
+        "matrix": Table((*CELL, "run"), make=matrix),
     },
     about="Runs are ranked in each block (a collection or a topic), ties by mid-ranks. Friedman's "
     "test asks whether any differ; Nemenyi's separates pairs whose mean ranks differ by the "

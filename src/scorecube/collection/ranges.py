@@ -233,7 +233,8 @@ def refuse_unknown(metrics: Iterable[str], known: Iterable[str], argument: str) 
     """Refuse metrics that are not among those of some scores (BadPlan)."""
     if unknown := sorted(set(metrics) - set(known)):
         problem = f"{listed(unknown)} is not among the metrics {listed(list(known))}"
-        raise BadPlan(f"{option(argument)}: {problem}", option=argument)
+        way = f"a column that is not read by itself needs {option('metric', unknown[0])}"
+        raise BadPlan(f"{option(argument)}: {problem}; {way}", option=argument)
 
 
 def higher_of(cube: xr.Dataset) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from tests.analyses.test_metamorphic import ALL_RUNS, RELATIONS
 if TYPE_CHECKING:
     from tests.conftest import Cli
 
-DRAWN = ("systems", "mean_rank")
+DRAWN = ("ranks", "mean_rank")
 LAWS = dict.fromkeys(RELATIONS, Law()) | {
     "topics in the opposite order": Law(close=["mean"]),
     "fewer runs": ALL_RUNS,

@@ -33,8 +33,8 @@ RANKS = Table(
     sort=("mean_rank",),
     within=2,
     brief=(
-        *(shown("metric", "label"), "rank", "run", shown("mean rank", "mean_rank"), "group"),
-        *(shown("p (Holm)", "p_baseline"), "mean"),
+        *(shown("metric", "label"), "rank", "run", shown("mean rank", "mean_rank")),
+        *(shown("groups", "group"), shown("p (Holm)", "p_baseline"), "mean"),
     ),
 )
 """Runs, the best mean rank first; groups of those that Nemenyi's test does not separate."""

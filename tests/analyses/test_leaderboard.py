@@ -147,7 +147,9 @@ def test_a_leader_that_hardly_varies_has_pseudo_topics_at_both_ends() -> None:
     found = result.isel(metric=0, gain=0, run=0)
     assert (float(found["leader_low"]), float(found["leader_high"])) == pytest.approx(expected)
     (note,) = result.attrs["warnings"]
-    assert note.startswith("AP: few topics differ of a: their limits have two more")
+    assert note.startswith(
+        "AP: fewer than 8 topics differ of a: their limits count two topics more"
+    )
 
 
 def unbounded() -> Any:

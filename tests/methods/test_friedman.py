@@ -210,7 +210,7 @@ def test_what_is_refused_and_what_is_said(caplog: pytest.LogCaptureFixture) -> N
         sc.analyse(gap, sc.Friedman())
     many = result_of([[k + t % 3 for t in range(6)] for k in range(101)])
     assert many["p_nemenyi"].isnull().all()
-    assert any("at most 100" in note for note in many.attrs["warnings"])
+    assert any("more than 100" in note for note in many.attrs["warnings"])
     assert sc.figure(sc.analyse(cube_of([[k + t % 3 for t in range(6)] for k in range(101)]), sc.Friedman()))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from tests.odd_inputs.reading import QRELS, Odd
 
 AB = "a: 1=0.5 2=1; b: 1={} 2=0 | "
 SUMMARY = "looks like a mean of others: leave it out of the file"
-NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it, as ranges={{'{0}': (0, 1)}}"
+NO_RANGE = "no range is known of {0}: a mean has no limits where fewer than 8 scores differ; state it: ranges={{'{0}': (LOWEST, HIGHEST)}}"
 PERCENT = "taken for percentages, 0 to 100: {}"
 SMALLER = "smaller values seem to be better; declare it by lower_is_better={!r}"
 RUNS = "runs with equal scores everywhere: {}; perhaps one run under two names: leave one out"

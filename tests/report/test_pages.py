@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 import scorecube as sc
+from scorecube.collection.battles import cube_of_battles
 from scorecube.report import page as made
 from scorecube.report.page import write_page
 from scorecube.storage import Study
-from scorecube.testing import simulate_cube
+from scorecube.storage.cubes import facts_of_cube
+from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow import api
 
 METRICS = ("AP", "RR")
@@ -65,3 +69,25 @@ def test_a_remark_stands_once_with_the_collections_it_is_about(tmp_path: Path) -
     page = written(sc.open_study(tmp_path / "study.zarr"), tmp_path)
     assert page.count("50 scores are missing") == 1
     assert '<span class="soft">a, b</span>' in page
+
+
+def test_a_result_of_one_of_several_gain_settings_is_named_by_it(tmp_path: Path) -> None:
+    rankings = simulate_rankings(n_runs=6, seed=4)
+    study = sc.open_study(tmp_path / "study", mode="a")
+    study.add("one", cube=sc.evaluate(rankings, ["AP", "nDCG@10"], ["3:2:1", "1:1:1"]))
+    for chosen in ({"gains": ["3:2:1"]}, {"metrics": ["AP"]}):
+        for task in api.plan_in_study(study, sc.Stability(), trials=40, seed=1, **chosen):  # type: ignore[arg-type]
+            task.run()
+    page = written(sc.open_study(study.path), tmp_path)
+    labels = json.loads(unescape(re.search(r'data-labels="([^"]*)"', page)[1]))  # type: ignore[index]
+    assert "nDCG@10" not in labels
+    assert {"AP", "nDCG@10 (3:2:1)"} <= {*labels}
+    # The figure of a metric without gains is the same at both settings; that of the design is not.
+    assert page.count("Figure: gains") == 1
+
+
+def test_systems_that_do_not_fight_themselves_lack_no_scores(tmp_path: Path) -> None:
+    cube = cube_of_battles("abca", "bcab", "pqrs", [1, 0, 0.5, 0])
+    assert facts_of_cube(cube)["missing_scores"] == 0
+    without = cube.assign(score=cube["score"].where(cube["run"] != "a"))
+    assert facts_of_cube(without)["missing_scores"] == 2

@@ -166,10 +166,12 @@ def without_range(cubes: Iterable[xr.Dataset]) -> str:
     if not lacking:
         return ""
     first = next(iter(lacking))
-    way = either(f"ranges={{{first!r}: (0, 1)}}", f"--ranges {shlex.quote(first)}=0,1")
+    way = either(
+        f"ranges={{{first!r}: (LOWEST, HIGHEST)}}", f"--ranges {shlex.quote(first)}=LOWEST,HIGHEST"
+    )
     return Note(
         f"no range is known of {listed(list(lacking))}: a mean has no limits where fewer than 8 "
-        f"scores differ; state it, as {way}"
+        f"scores differ; state it: {way}"
     )
 
 

@@ -41,7 +41,7 @@ class Canvas(Protocol):
         """Return the style of the curve of a metric by its number, with a marker of some size."""
 
     def name(self, result: xr.Dataset, *words: str) -> None:
-        """Write collection and conditions above all panels."""
+        """Write collection and conditions above all panels, or above the axes of the caller."""
 
     def title_of(self, result: xr.Dataset, *words: str) -> str:
         """Return collection, conditions and gain setting of a result."""

@@ -134,6 +134,7 @@ BUILT_IN = (
         "paired",
         "pairs.paired:Paired",
         "Paired t, Wilcoxon and sign tests of all pairs of runs.",
+        LEAD,
         also="McNemar, Student's t, Wilcoxon, sign test, Cohen's d",
     ),
     Entry(

@@ -45,16 +45,18 @@ def overview_text(facts: Mapping[str, Any]) -> str:
     lines = [f"{facts['study']}: {counted(len(facts['collections']), 'collection')}"]
     for row in facts["collections"]:
         run, topic, *_ = row[names.WORDS]
-        run = names.RUN if "systems" in row else run  # runs are repetitions
-        of_teams = f" of {counted(row['teams'], 'team')}" if "teams" in row else ""
-        sizes = f"{counted(row['runs'], run)}{of_teams}, {counted(row['topics'], topic)}"
-        lines.append(f"{row['name']}: {sizes}")
+        runs = counted(row["runs"], run)
+        if "systems" in row:  # runs are repetitions
+            runs = f"{counted(row['systems'], run)} in {counted(row['runs'], names.RUN)}"
+        of_teams = ""
+        if row.get("teams", row["runs"]) < row["runs"]:
+            of_teams = f" of {counted(row['teams'], 'team')}"
+        lines.append(f"{row['name']}: {runs}{of_teams}, {counted(row['topics'], topic)}")
         results, outdated = (
             ", ".join(f"{name} ({count})" for name, count in row[key].items())
             for key in ("results", "outdated")
         )
         facts_of = {
-            "systems": f"{row['systems']:,}" if "systems" in row else "",
             "metrics": ", ".join(row["metrics"]),
             "gains": ", ".join(row["gains"]),
             "results": results or "none yet",

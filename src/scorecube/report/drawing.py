@@ -27,7 +27,7 @@ from scorecube.declare import View
 from scorecube.errors import BadName, BadPlan, option, visible
 from scorecube.files import check_target, write_file
 from scorecube.report.readable import shorten
-from scorecube.report.result_parts import conditions, of_metrics, view_of_result
+from scorecube.report.result_parts import conditions, gain_of, of_metrics, view_of_result
 
 STYLE: Any = {
     # Names are shown as they are: a dollar sign begins no formula, and no program reads them.
@@ -69,10 +69,10 @@ SUFFIXES = (".png", ".svg", ".pdf")
 def title_of(result: xr.Dataset, *words: str) -> str:
     """Return collection, conditions and gain setting of a result in a line or two."""
     place = where(result)[COLLECTION]
-    gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
-    setting = f"gains {gains[0]}" if len(gains) == 1 and gains[0] != names.AUTO else ""
+    gain = gain_of(result)
+    setting = f"gains {gain}" if gain else ""
     facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))
-    return textwrap.fill("  ".join(filter(None, [place, facts])), LONGEST_TITLE)
+    return textwrap.fill(": ".join(filter(None, [place, facts])), LONGEST_TITLE)
 
 
 class Canvas:
@@ -133,8 +133,11 @@ class Canvas:
         return style
 
     def name(self, result: xr.Dataset, *words: str) -> None:
-        """Write collection and conditions above all panels."""
-        self.drawn.suptitle(title_of(result, *words), **ABOVE)
+        """Write collection and conditions above all panels, or above the axes of the caller."""
+        if self.in_axes:
+            self._place.set_title(title_of(result, *words))
+        else:
+            self.drawn.suptitle(title_of(result, *words), **ABOVE)
 
     def legend_outside(self, axes: Axes, place: str, columns: int = 1) -> None:
         """Add a legend outside of the axes of a new figure; inside of axes of the caller."""

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
@@ -24,7 +24,7 @@ from markupsafe import Markup
 from scorecube import names
 from scorecube.analyses.frames import COLLECTION, combine, frame_of
 from scorecube.collection.schema import labels_of
-from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, Question, View
+from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, Question, View, number_range
 from scorecube.errors import BadStudy, UnknownName, counted, visible
 from scorecube.files import check_target, write_file
 from scorecube.report import page_parts as parts
@@ -34,6 +34,8 @@ from scorecube.report.page_parts import picture
 from scorecube.report.papers import reference_keys, references, software
 from scorecube.report.result_parts import (
     conditions,
+    gain_of,
+    graded_metrics,
     median_of,
     notes_of,
     of_metrics,
@@ -54,6 +56,7 @@ class SectionPart:
     """What a page shows of one result."""
 
     attrs: Mapping[Any, Any]
+    gain: str
     answers: dict[Question, list[Answer]]
     pictures: list[tuple[str, Markup]]
     frames: dict[str, pd.DataFrame]
@@ -80,7 +83,9 @@ class Section:
     @property
     def title(self) -> str:
         """Under which conditions the results were made."""
-        return conditions(*(part.attrs for part in self.parts))
+        gain = self.parts[0].gain
+        setting = f"gains {gain}" if gain else ""
+        return ", ".join(filter(None, [conditions(*(p.attrs for p in self.parts)), setting]))
 
     @property
     def anchor(self) -> str:
@@ -145,6 +150,7 @@ def write_page(
             "scorecube import"
         )
     facts = [row for row in overview(study)["collections"] if row["name"] in chosen]
+    gains_of = {row["name"]: row["gains"] for row in facts}
     known = list(dict.fromkeys(chain.from_iterable(row["metrics"] for row in facts)))
     if primary and primary not in known:
         raise UnknownName(
@@ -157,7 +163,7 @@ def write_page(
     for done, (name, kind, make) in enumerate(results, 1):
         with showing(study, name, kind):
             if (result := make()) is not None:
-                key, part = _part(name, kind, result, primary)
+                key, part = _part(name, kind, result, primary, gains_of[name])
                 sections.setdefault(key, Section(*key)).parts.append(part)
         progress(done, len(results))
     order = {kind: place for place, kind in enumerate(view_names())}
@@ -202,15 +208,28 @@ def _newest_with(metric: str, load: Callable[[], list[xr.Dataset]]) -> xr.Datase
 
 
 def _part(
-    collection: str, kind: str, result: xr.Dataset, primary: str
+    collection: str, kind: str, result: xr.Dataset, primary: str, gains: Sequence[str]
 ) -> tuple[tuple[str, str], SectionPart]:
-    """Return the analysis and options of a result, and what is shown of it."""
+    """Return the analysis and options of a result, and what is shown of it.
+
+    gains: Settings of the collection; where a result has one of several, its answers name it.
+    """
     result = result.assign_attrs({COLLECTION: collection})
     if names.METRIC in result.dims:
         metrics = labels_of(result, names.METRIC)
         result = of_metrics(result, sorted(metrics, key=primary.__ne__))  # the primary one first
     options = json.dumps(options_of_result(result.attrs), sort_keys=True)
-    return (kind, options), part_of(kind, result)
+    part = part_of(kind, result)
+    if len(gains) > 1 and (gain := gain_of(result)):
+        graded = graded_metrics(result)
+        for answers in part.answers.values():
+            answers[:] = [_with_gain(answer, gain, graded) for answer in answers]
+    return (kind, options), part
+
+
+def _with_gain(answer: Answer, gain: str, graded: Sequence[str]) -> Answer:
+    """Return an answer whose metric is named with its gain setting, if it has one."""
+    return replace(answer, label=f"{answer.label} ({gain})") if answer.label in graded else answer
 
 
 def part_of(kind: str, result: xr.Dataset) -> SectionPart:
@@ -225,12 +244,14 @@ def part_of(kind: str, result: xr.Dataset) -> SectionPart:
             frames[name] = frame_of(table, result)
     if view.figure is not None and not view.as_leaderboard:
         gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
+        if not graded_metrics(result):
+            gains = gains[:1]  # the others have the same figure
         for gain in gains or [""]:
             words = f"{view.heading}, {result.attrs[COLLECTION]}, gains {gain}"
             drawn_at = result.sel({names.GAIN: [gain]}) if gains else result
             pictures.append((gain, picture(draw(view, drawn_at), words)))
     answers = {question: list(of(result)) for question, of in view.answers.items()}
-    return SectionPart(result.attrs, answers, pictures, frames)
+    return SectionPart(result.attrs, gain_of(result), answers, pictures, frames)
 
 
 def render(
@@ -274,6 +295,7 @@ def render(
             boards=leaderboards,
             matrices=matrices,
             chapters=chapters,
+            runs=_runs_of(collections),
             measures=([], []) if several else _measures(sections, labels),
             warnings=_warnings(collections, sections),
             sections=sections,
@@ -355,6 +377,14 @@ def _chapters(sections: Sequence[Section]) -> list[dict[str, Any]]:
         chapter["id"] = "chapter-" + re.sub(r"\W+", "-", text).strip("-").lower()
         chapter["parts"].append(section.content())
     return sorted(chapters.values(), key=lambda each: place.get(each["heading"], len(place)))
+
+
+def _runs_of(collections: Sequence[Facts]) -> str:
+    """Return the number of runs in collections, or the smallest and the largest."""
+    numbers = [row.get("systems", row["runs"]) for row in collections]
+    if len({*numbers}) == 1:
+        return counted(numbers[0], names.nouns(collections[0]).run)
+    return f"{number_range(numbers, ',d')} {names.nouns(collections[0]).runs}"
 
 
 def _measures(

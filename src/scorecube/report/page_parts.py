@@ -74,7 +74,8 @@ def bars_of(answers: Sequence[Answer]) -> list[dict[str, str]]:
         high = answer.value if answer.high is None else answer.high
         number, limits = answer.number
         style = places(low, high, answer.value, (0.0, 1.0))
-        rows.append({"label": answer.label, "bar": style, "number": number, "limits": limits})
+        ends = dashed(limits).replace("%", "")
+        rows.append({"label": answer.label, "bar": style, "number": number, "limits": ends})
     return rows
 
 

@@ -15,7 +15,8 @@ import xarray as xr
 from scorecube import names
 from scorecube.analyses.frames import KEYS, frame_of
 from scorecube.collection.arguments import MetricLike, as_cube, check_dataset, metric_names
-from scorecube.collection.selection import parse_known
+from scorecube.collection.schema import labels_of
+from scorecube.collection.selection import parse_known, uses_gains
 from scorecube.declare import Answer, View, number_range
 from scorecube.declare.options import options_of
 from scorecube.errors import BadPlan, UnknownName, counted, nearest, option
@@ -75,6 +76,20 @@ def told_options(attrs: Mapping[Any, Any]) -> dict[str, str]:
         for name, value in options_of_result(attrs).items()
         if name not in declared or declared[name].help
     }
+
+
+def graded_metrics(result: xr.Dataset) -> list[str]:
+    """Return the metrics of a result whose scores depend on gains."""
+    if names.METRIC not in result.dims:
+        return []
+    return labels_of(result.isel({names.METRIC: uses_gains(result)}), names.METRIC)
+
+
+def gain_of(result: xr.Dataset) -> str:
+    """Return the gain setting of a result that has one, and a metric that uses it; else ""."""
+    gains = labels_of(result, names.GAIN) if names.GAIN in result.dims else []
+    is_one = len(gains) == 1 and gains[0] != names.AUTO and graded_metrics(result)
+    return gains[0] if is_one else ""
 
 
 def conditions(*results: Mapping[Any, Any]) -> str:

@@ -51,7 +51,7 @@ from scorecube.report.readable import (
     layout_of,
     readable,
 )
-from scorecube.report.result_parts import answers, conditions, median_of, view_of_result
+from scorecube.report.result_parts import answers, conditions, gain_of, median_of, view_of_result
 
 LABEL = "label"
 """Column with the metric, and its gain setting where there are several."""
@@ -249,8 +249,10 @@ def _title(results: Sequence[xr.Dataset]) -> str:
     """Return the collections and under which conditions results were made."""
     several = counted(len(results), names.word(results[0].attrs, COLLECTION))
     place = where(results[0])[COLLECTION] if len(results) == 1 else several
-    words = conditions(*(result.attrs for result in results))
-    return visible("  ".join(filter(None, [place, words])))
+    gain = gain_of(results[0])
+    setting = f"gains {gain}" if gain else ""
+    words = [conditions(*(result.attrs for result in results)), setting]
+    return visible("  ".join(filter(None, [place, ", ".join(filter(None, words))])))
 
 
 def _rows(table: Table, result: xr.Dataset) -> pd.DataFrame:

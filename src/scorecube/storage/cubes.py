@@ -15,6 +15,13 @@ ORIGIN: Final = ("source", "licence", "cite", "note")
 """Attributes of a cube that was fetched: origin of the scores."""
 
 
+def _with_themselves(cube: xr.Dataset, scores: xr.DataArray) -> int:
+    """Return how many scores are missing of systems against themselves, which have no battles."""
+    both = sorted({*schema.labels_of(cube, names.RUN)} & {*schema.labels_of(cube, names.TOPIC)})
+    own = xr.DataArray(both, dims="own")
+    return int(scores.sel({names.RUN: own, names.TOPIC: own}).isnull().sum()) if both else 0
+
+
 def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
     """Return the facts of a cube; doubts about scores that are made on use are not looked for."""
     (scores,) = schema.in_chunks([cube[names.SCORE]])
@@ -26,7 +33,7 @@ def facts_of_cube(cube: xr.Dataset) -> dict[str, Any]:
         "topics": cube.sizes[names.TOPIC],
         "metrics": schema.labels_of(cube, names.METRIC),
         "gains": schema.labels_of(cube, names.GAIN),
-        "missing_scores": int(scores.isnull().sum()),
+        "missing_scores": int(scores.isnull().sum()) - _with_themselves(cube, scores),
         "origin": {key: str(cube.attrs[key]) for key in ORIGIN if key in cube.attrs},
     }
     if names.TEAM in cube.coords:

@@ -105,7 +105,8 @@ def figure(canvas: Canvas, result: xr.Dataset) -> None:
         style = canvas.curve(k) | {"marker": "." if len(systems) <= 50 else None}
         axes.plot(systems, means.sel(metric=metric), label=f"{metric}{swops}", **style)
     runs = names.nouns(result.attrs).runs
-    axes.set(xlabel=f"{runs}, by {metrics[0]}", ylabel="mean score", title=canvas.title_of(result))
+    ordered = f"{runs}, by {metrics[0]}; a swop is a rise from one to the next"
+    axes.set(xlabel=ordered, ylabel="mean score", title=canvas.title_of(result))
     axes.set(xlim=(0.5, len(systems) + 0.5), ylim=(min(0.0, float(np.nanmin(means))), None))
     canvas.legend_outside(axes, "lower left", 4)
 

@@ -148,7 +148,7 @@ class Friedman(Analysis):
             raise BadPlan(f"{self.name} needs 2 blocks; found {counted(n_blocks, 'topic')}")
         notes = [*cube.attrs.get(NOT_COMMON, []), *table.notes]
         if len(table.runs) > MOST_SYSTEMS:
-            notes.append(f"Nemenyi's test is of at most {MOST_SYSTEMS} runs; none is given")
+            notes.append(f"more than {MOST_SYSTEMS} {table.nouns.runs}: without Nemenyi's test")
         return replace(table, notes=tuple(notes))
 
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:

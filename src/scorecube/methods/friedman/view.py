@@ -161,7 +161,7 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
     if is_known(critical):
         axes.plot([low, low + critical], [-1.6, -1.6], color="0.1", linewidth=1.4)
         axes.annotate(
-            f"CD = {critical:.3f}", (low, -1.6), xytext=(0, 4), textcoords="offset points"
+            f"CD = {critical:.2f}", (low, -1.6), xytext=(0, 4), textcoords="offset points"
         )
     axes.set(xlim=(low, high), ylim=(first_row + n_left, -2.6 if is_known(critical) else -0.5))
     axes.xaxis.set_ticks_position("top")
@@ -170,8 +170,8 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
     axes.set_yticks([])
     axes.grid(visible=False)
     axes.locator_params(axis="x", integer=True)
-    what = f"the first {n} of {total} {names.nouns(data.attrs).runs}" if n < total else "mean ranks"
-    axes.set_title(canvas.title_of(result, str(data[names.METRIC].item()), what))
+    what = f"mean ranks of the first {n}" if n < total else "mean ranks"
+    canvas.name(result.isel(metric=[0]), str(data[names.METRIC].item()), what)
 
 
 VIEW = View(

@@ -57,10 +57,13 @@ def few_notes(table: ScoreTable) -> list[str]:
             continue
         metric = table.metrics[np.argwhere(table.cell_of == cell)[0][0]]
         runs = listed([table.runs[run] for run in few])
-        fate = "their limits have two more, at the ends of the range, for what was not seen"
+        topics = table.nouns.topics
+        fate = f"their limits count two {topics} more, one at either end of the range"
         if table.ranges[cell] is None:
-            fate = f"they have no limits, as no range is known: state it, as {metric}=0,1"
-        notes.append(f"{metric}: few {table.nouns.topics} differ of {runs}: {fate}")
+            fate = (
+                f"they have no limits, as no range of {metric} was stated when they were imported"
+            )
+        notes.append(f"{metric}: fewer than 8 {topics} differ of {runs}: {fate}")
     return notes
 
 

@@ -85,10 +85,11 @@ class Paired(PairTest):
         notes = binary_notes(table)
         guarded = self.differences(table).has_pseudo_units
         if guarded.any():
+            topics = table.nouns.topics
             notes.append(
-                f"Student's t of {guarded.sum():,} of {counted(guarded.size, 'difference')} has "
-                "two pseudo-topics at plus and minus the range, as few topics differ or scores "
-                "are 0 and 1: p-values and limits are those of rare failures, not the plain ones."
+                f"Student's t of {guarded.sum():,} of {counted(guarded.size, 'pair')} counts two "
+                f"{topics} more, which differ by the whole range, one either way: fewer than 8 "
+                f"{topics} differ there, or scores are 0 and 1; p-values are larger, limits wider."
             )
         return notes
 

@@ -71,7 +71,7 @@ LIBRARIES = {
 """What each room may import beside the standard library."""
 HOMES = {
     "jinja2": ("report/page.py",),
-    "markupsafe": ("report/page.py", "report/page_parts.py"),
+    "markupsafe": ("report/page.py", "report/page_parts.py", "report/sections.py"),
     "matplotlib": ("report/drawing.py", "report/figures.py"),
     "numcodecs": ("storage/codec.py",),
     "obstore": ("storage/object_place.py",),

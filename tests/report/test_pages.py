@@ -11,7 +11,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.collection.battles import cube_of_battles
-from scorecube.report import page as made
+from scorecube.report import sections as made
 from scorecube.report.page import write_page
 from scorecube.storage import Study
 from scorecube.storage.cubes import facts_of_cube

@@ -89,7 +89,7 @@ def test_information_and_tables_are_shown(study: Study) -> None:
         for name, table in view.tables.items():
             if table.source != "rankings":
                 try:
-                    frame, _ = collect_table(study, view.name, name)
+                    frame = collect_table(study, view.name, name).frame
                 except BadPlan as error:  # no variance of one topic, or no topic
                     refused.append(str(error))
                     continue

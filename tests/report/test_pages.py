@@ -17,6 +17,7 @@ from scorecube.storage import Study
 from scorecube.storage.cubes import facts_of_cube
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow import api
+from tests.conftest import Cli
 
 METRICS = ("AP", "RR")
 
@@ -91,3 +92,20 @@ def test_systems_that_do_not_fight_themselves_lack_no_scores(tmp_path: Path) -> 
     assert facts_of_cube(cube)["missing_scores"] == 0
     without = cube.assign(score=cube["score"].where(cube["run"] != "a"))
     assert facts_of_cube(without)["missing_scores"] == 2
+
+
+@pytest.mark.usefixtures("plain")
+def test_what_limits_a_result_stands_where_it_is_shown(scorecube: Cli, tmp_path: Path) -> None:
+    study = sc.open_study(tmp_path / "study", mode="a")
+    for name, n_runs in (("a", 5), ("b", 4), ("c", 3)):
+        study.add(name, cube=simulate_cube(n_runs=n_runs, metrics=("AP",)))
+    for task in api.plan_in_study(study, sc.Board(), trials=40, seed=1):
+        task.run()
+    result = sc.open_study(study.path)["a"].result("board")
+    (note,) = result.attrs["warnings"]
+    assert note.startswith("left out, as b, c do not have all of them (run): ")
+    assert note.count("team") == 2
+    assert note[1:] in written(sc.open_study(study.path), tmp_path)
+    for form in ("text", "csv", "latex"):
+        shown = scorecube("show", study.path, "board", "--format", form).succeeded()
+        assert shown.stderr == f"a and 2 more: note: {note}\n"

@@ -111,13 +111,11 @@ def _common_runs(cubes: Mapping[str, xr.Dataset], notes: list[str]) -> list[str]
     """Return the runs that all collections have, sorted; note which collection lacks the others."""
     of_cube = {name: set(labels_of(cube, names.RUN)) for name, cube in cubes.items()}
     common = sorted(set.intersection(*of_cube.values()))
-    lacked: dict[str, list[str]] = {}
-    for run in sorted(set().union(*of_cube.values()) - set(common)):
-        lacking = [name for name, runs in of_cube.items() if run not in runs]
-        lacked.setdefault(listed(lacking), []).append(run)
-    notes += [
-        f"left out, as {where} lacks them (run): {listed(out)}" for where, out in lacked.items()
-    ]
+    out = sorted(set().union(*of_cube.values()) - set(common))
+    lacking = [name for name, runs in of_cube.items() if not runs.issuperset(out)]
+    if out:
+        lack = "lacks them" if len(lacking) == 1 else "do not have all of them"
+        notes.append(f"left out, as {listed(lacking)} {lack} (run): {listed(out)}")
     if len(common) < MIN_COMMON:
         raise BadPlan(
             f"{counted(len(common), 'run')} in all of {counted(len(of_cube), 'collection')}, "

@@ -182,13 +182,18 @@ def trait(frame: pd.DataFrame, name: str) -> Mapping[str, str]:
     return texts
 
 
-def where(result: xr.Dataset) -> dict[str, str]:
-    """Return the first column of every table: what a result is about, of boards several."""
-    several = result.attrs.get("collections", ())
+def place_of(attrs: Mapping[Any, Any]) -> str:
+    """Return what a result is about, given its attributes: a collection, or of boards several."""
+    several = attrs.get("collections", ())
     if len(several) < 2:
-        return {COLLECTION: str(result.attrs.get(COLLECTION, ""))}
+        return str(attrs.get(COLLECTION, ""))
     rest = several[1] if len(several) == 2 else f"{len(several) - 1} more"
-    return {COLLECTION: f"{several[0]} and {rest}"}
+    return f"{several[0]} and {rest}"
+
+
+def where(result: xr.Dataset) -> dict[str, str]:
+    """Return the first column of every table: what a result is about."""
+    return {COLLECTION: place_of(result.attrs)}
 
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from typer import Context
@@ -20,7 +19,7 @@ from scorecube.cli.options import (
     with_parameters,
     with_preset,
 )
-from scorecube.cli.terminal import echo_results, notify, span, track_progress
+from scorecube.cli.terminal import echo_results, notify, print_notes, span, track_progress
 from scorecube.declare.options import options_of
 from scorecube.errors import ScorecubeError, counted, default_flag, in_python
 from scorecube.methods import index
@@ -164,18 +163,6 @@ def subject(task: Task) -> str:
     """Return what messages of a task are about: its collection, or an analysis of all."""
     analysis = task.plan.analysis
     return analysis.name if analysis.joins else task.collection.name
-
-
-def print_notes(notes: Mapping[str, Sequence[str]]) -> None:
-    """Print each note once, with the collections that it is about.
-
-    notes: Lines by collection.
-    """
-    from scorecube.collection.teams import listed
-
-    for line in dict.fromkeys(chain.from_iterable(notes.values())):
-        about = listed([name for name, lines in notes.items() if line in lines])
-        notify(f"{about}: note: {ScorecubeError(line).message()}")
 
 
 def run_task(task: Task, executor: Executor) -> xr.Dataset:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scorecube.analyses.shared_options import SHARED
-from scorecube.cli.analysis_commands import print_notes
 from scorecube.cli.options import (
     As,
     FormatOption,
@@ -25,7 +24,7 @@ from scorecube.cli.options import (
     with_parameters,
     with_preset,
 )
-from scorecube.cli.terminal import echo, echo_results, echo_table, notify, write_figure
+from scorecube.cli.terminal import echo, echo_results, echo_table, notify, print_notes, write_figure
 from scorecube.declare.options import options_of
 from scorecube.errors import BadPlan, BadStudy, default_flag, option
 from scorecube.methods import index

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import NAMES, OutPath, TableFormat, Text, argument, flag
-from scorecube.cli.terminal import echo, echo_table, notify, split, track_progress, write_figure
+from scorecube.cli.terminal import (
+    echo,
+    echo_table,
+    notify,
+    print_notes,
+    split,
+    track_progress,
+    write_figure,
+)
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
 
 GAINS = """\
@@ -98,7 +106,7 @@ def show(
     opened = open_study(study)
     chosen = split(collection)
     wanted = split(columns)
-    frame, caption = collect_table(
+    found = collect_table(
         opened,
         analysis,
         table,
@@ -112,9 +120,11 @@ def show(
     view = view_of(analysis)
     if table is None and form in ("csv", "json") and view.shown[0] != view.first_table:
         notify(f"note: this is --table {view.first_table}; text has --table {view.shown[0]}")
-    check_columns(frame, wanted)
-    frame = select_rows(frame, sort=split(sort), top=top)
-    echo_table(frame, form, columns=wanted, caption=caption, digits=digits, mark=mark, fit=width)
+    check_columns(found.frame, wanted)
+    print_notes(found.notes)
+    frame = select_rows(found.frame, sort=split(sort), top=top)
+    above = found.caption
+    echo_table(frame, form, columns=wanted, caption=above, digits=digits, mark=mark, fit=width)
 
 
 def figure(

@@ -12,15 +12,16 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from scorecube.declare.options import split_list
-from scorecube.errors import BadOutput, visible
+from scorecube.errors import BadOutput, ScorecubeError, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +60,18 @@ def notify(text: str, *, error: bool = False) -> None:
     """
     if error or not is_quiet():
         print(visible(text, keep="\n"), file=sys.stderr, flush=True)
+
+
+def print_notes(notes: Mapping[str, Sequence[str]]) -> None:
+    """Print each note once, with the collections that it is about.
+
+    notes: Lines by collection.
+    """
+    from scorecube.collection.teams import listed
+
+    for line in dict.fromkeys(chain.from_iterable(notes.values())):
+        about = listed([name for name, lines in notes.items() if line in lines])
+        notify(f"{about}: note: {ScorecubeError(line).message()}")
 
 
 def echo(text: str) -> None:

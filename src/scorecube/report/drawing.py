@@ -20,7 +20,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, where
+from scorecube.analyses.frames import COLLECTION, place_of
 from scorecube.collection.arguments import MetricLike, as_cube
 from scorecube.collection.schema import labels_of
 from scorecube.declare import View
@@ -68,7 +68,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def title_of(result: xr.Dataset, *words: str) -> str:
     """Return collection, conditions and gain setting of a result in a line or two."""
-    place = where(result)[COLLECTION]
+    place = place_of(result.attrs)
     gain = gain_of(result)
     setting = f"gains {gain}" if gain else ""
     facts = ", ".join(filter(None, [*words, conditions(result.attrs), setting]))

@@ -20,7 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION
+from scorecube.analyses.frames import place_of
 from scorecube.collection.schema import labels_of
 from scorecube.declare import LEADERBOARD, QUESTIONS, Answer, number_range
 from scorecube.errors import BadStudy, UnknownName, counted, visible
@@ -279,7 +279,7 @@ def _warnings(collections: Sequence[Facts], sections: Sequence[Section]) -> list
     remarks = [(remark, row["name"]) for row in collections for remark in warnings_of(row)]
     for section in sections:
         for part in section.parts:
-            about = str(part.attrs[COLLECTION])
+            about = place_of(part.attrs)
             remarks += [(remark, about) for remark in notes_of(part.attrs)]
     for remark, name in remarks:
         places.setdefault(f"{remark[:1].upper()}{remark[1:]}.", {})[name] = None

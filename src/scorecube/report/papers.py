@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, trait, where
+from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, place_of, trait
 from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.declare import Table, View
 from scorecube.errors import BadPlan, counted
@@ -141,7 +141,7 @@ def caption(
 ) -> str:
     """Return the caption of a table in one sentence: what was computed of what."""
     facts = [_sizes(of) | of.attrs for of in results]
-    collections = filter(None, (where(of)[COLLECTION] for of in results))
+    collections = filter(None, (place_of(of.attrs) for of in results))
     place = ", ".join(collections) if len(facts) <= 3 else counted(len(facts), "collection")
     roles = trait(frame, "role")
     words = [conditions(*facts)]

@@ -56,7 +56,7 @@ def answers(result: xr.Dataset) -> list[Answer]:
 
 def notes_of(attrs: Mapping[Any, Any]) -> list[str]:
     """Return what limits the meaning of a result or of scores, each remark once."""
-    remarks = [*attrs.get("notes", ()), *attrs.get(names.DOUBTS, ())]
+    remarks = [*attrs.get("notes", ()), *attrs.get("warnings", ()), *attrs.get(names.DOUBTS, ())]
     remarks += [attrs[names.LEFT_OUT]] if names.LEFT_OUT in attrs else []
     return list(dict.fromkeys(str(remark).rstrip(".") for remark in remarks))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, combine, frame_of
+from scorecube.analyses.frames import COLLECTION, combine, frame_of, place_of
 from scorecube.collection.arguments import MetricLike, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
@@ -19,7 +19,7 @@ from scorecube.declare import View
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, ScorecubeError, UnknownName, option
 from scorecube.report.averages import averages
 from scorecube.report.papers import CAPTIONED, caption
-from scorecube.report.result_parts import chosen_metrics, of_metrics, told_options
+from scorecube.report.result_parts import chosen_metrics, notes_of, of_metrics, told_options
 from scorecube.report.views import view_names, view_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ RESULT = "result"
 """Column with the first digits of the digests of results, where several are shown."""
 Where = Mapping[str, str]
 """Values of options, as words, that results have."""
+
+
+class StudyTable(NamedTuple):
+    """A table over collections, its caption, and by collection what limits its numbers."""
+
+    frame: pd.DataFrame
+    caption: str
+    notes: dict[str, list[str]]
 
 
 def find_view(study: Study, analysis: str) -> View:
@@ -55,8 +63,8 @@ def collect_table(
     metrics: Sequence[MetricLike] | None = None,
     form: str = "",
     where: Where | None = None,
-) -> tuple[pd.DataFrame, str]:
-    """Return one table over collections, and its caption.
+) -> StudyTable:
+    """Return one table over collections.
 
     Results whose options differ are apart, and have columns for these options.
 
@@ -74,6 +82,7 @@ def collect_table(
     """
     view = find_view(study, analysis)
     frames = []
+    notes = dict[str, list[str]]()
     printed = form in PRINTED
     table = view.find_table(name, printed=printed)
     if table.source == "result" and view.compute is None and not every:
@@ -97,6 +106,7 @@ def collect_table(
             frame = frame_of(table, of_metrics(source, present))
         if every and COLLECTION in frame and "digest" in source.attrs:
             frame.insert(1, RESULT, str(source.attrs["digest"])[:8])
+        notes.setdefault(place_of(source.attrs), []).extend(notes_of(source.attrs))
         told = told_options(source.attrs)
         for option_name in reversed(differing):
             if option_name not in frame:
@@ -105,7 +115,8 @@ def collect_table(
     whole = combine(frames)
     if average:
         whole = averages(whole.drop(columns=RESULT, errors="ignore"))
-    return whole, caption(view, table, sources, whole, form) if form in CAPTIONED else ""
+    above = caption(view, table, sources, whole, form) if form in CAPTIONED else ""
+    return StudyTable(whole, above, notes)
 
 
 @contextmanager

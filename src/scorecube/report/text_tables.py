@@ -26,9 +26,9 @@ from scorecube.analyses.frames import (
     combine,
     frame_of,
     merge_gains,
+    place_of,
     rows_at,
     trait,
-    where,
     with_labels,
 )
 from scorecube.analyses.printed import AS_PRINTED, MARKS
@@ -248,7 +248,7 @@ def lines_below(results: Sequence[xr.Dataset]) -> list[str]:
 def _title(results: Sequence[xr.Dataset]) -> str:
     """Return the collections and under which conditions results were made."""
     several = counted(len(results), names.word(results[0].attrs, COLLECTION))
-    place = where(results[0])[COLLECTION] if len(results) == 1 else several
+    place = place_of(results[0].attrs) if len(results) == 1 else several
     gain = gain_of(results[0])
     setting = f"gains {gain}" if gain else ""
     words = [conditions(*(result.attrs for result in results)), setting]

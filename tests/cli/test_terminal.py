@@ -93,6 +93,20 @@ def test_progress_shows_names_as_they_are(label: str, monkeypatch: pytest.Monkey
     assert "\x9b" not in screen.getvalue()
 
 
+def test_progress_without_a_terminal_starts_with_the_first_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A first file after more than ten seconds of compiling ended in a division by zero."""
+    times = iter([60.0, 65.0, 75.0])
+    monkeypatch.setattr("scorecube.cli.terminal.time.monotonic", lambda: next(times))
+    with terminal.track_progress("reading runs", "files") as progress:
+        for done in (1, 11, 31):
+            progress(done, 61)
+    assert capsys.readouterr().err.splitlines() == [
+        "reading runs: 31 of 61 files, 2 a second, 15 s left"
+    ]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_behind_stdout_is_one_message(finished_study: Path) -> None:
     with Path("/dev/full").open("w") as full:

@@ -157,7 +157,7 @@ def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
     What was done before the first call, of work that is resumed, has no part in the rate, nor has
     the time until then, in which kernels are compiled.
     """
-    start = last = time.monotonic()
+    start = last = 0.0
     before: int | None = None
 
     def print_progress(done: int, total: int) -> None:
@@ -165,7 +165,7 @@ def _plain_progress(label: str, unit: str | None) -> Callable[[int, int], None]:
         now = time.monotonic()
         if before is None:
             before = done
-            start = now
+            start = last = now
         if now - last < PLAIN_SECONDS or done >= total:
             return
         last = now

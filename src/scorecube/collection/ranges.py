@@ -235,7 +235,8 @@ def refuse_unknown(metrics: Iterable[str], known: Iterable[str], argument: str) 
     """Refuse metrics that are not among those of some scores (BadPlan)."""
     if unknown := sorted(set(metrics) - set(known)):
         problem = f"{listed(unknown)} is not among the metrics {listed(list(known))}"
-        way = f"a column that is not read by itself needs {option('metric', unknown[0])}"
+        own = option("metric", unknown[0])
+        way = f"a column that is not read by itself needs an import of its own with {own}"
         raise BadPlan(f"{option(argument)}: {problem}; {way}", option=argument)
 
 

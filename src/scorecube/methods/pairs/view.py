@@ -153,7 +153,7 @@ def p_value_curves(canvas: Canvas, result: xr.Dataset) -> None:
     runs = names.nouns(result.attrs).runs
     compared = f"pairs of {runs}" if baseline is None else f"{runs} against {baseline}"
     axes.set(xlabel=f"{compared}, by p-value", ylabel="p-value", title=canvas.title_of(result))
-    canvas.legend_outside(axes, "right upper")
+    canvas.legend_outside(axes, "lower left", 4)
 
 
 def power_bars(canvas: Canvas, results: Sequence[xr.Dataset]) -> None:

@@ -28,6 +28,8 @@ from scorecube.declare import (
 
 SEEN = 0.001
 """Share of the comparisons of a metric from which a bin has limits in a figure; it ends there."""
+LEAST_RATE = 0.001
+"""Below which no swap rate is drawn beyond the last that reaches it."""
 STRICTEST = {names.CONFIDENCE: np.inf, names.SIZE: np.inf}
 
 
@@ -138,11 +140,13 @@ def swap_rates(canvas: Canvas, result: xr.Dataset) -> None:
     for rate in (1.0 - result[names.CONFIDENCE].values).tolist():
         axes.axhline(rate, linestyle="--", linewidth=0.8, color="0.4")
         axes.annotate(f"{rate:.0%}", (1.0, rate), xycoords=("axes fraction", "data"), **words)
+    swapped = filled & (cells["swap_rate"] >= LEAST_RATE)
     last = max(np.flatnonzero(filled.any(names.METRIC)), default=0)
-    axes.set(
-        xlim=(None, lower[last] + lower[1] / 2), ylim=(0.0, None), title=canvas.title_of(result)
-    )
-    axes.set(xlabel="difference in mean score, lower edge of the bin", ylabel="swap rate")
+    end = min(last, max(np.flatnonzero(swapped.any(names.METRIC)), default=0) + 1)
+    beyond = f"; rates of larger ones are below {LEAST_RATE:.1%}" if end < last else ""
+    axes.set(xlim=(None, lower[end] + lower[1] / 2), ylim=(0.0, None))
+    axes.set(xlabel=f"difference in mean score, lower edge of the bin{beyond}", ylabel="swap rate")
+    axes.set_title(canvas.title_of(result))
     axes.legend(fontsize=8)
 
 

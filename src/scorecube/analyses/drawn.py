@@ -43,7 +43,7 @@ def draw_ranked(canvas: Canvas, result: xr.Dataset, estimate: str, heading: str)
     values.set_yticks(rows, labels_of(shown, names.RUN), fontsize=7)
     values.tick_params(axis="y", length=0)
     values.set_ylim(n - 0.4, -0.6)
-    first = f"the first {n}" if n < total else ""
+    first = f"the first {n} of {total}" if n < total else ""
     canvas.name(result.isel(metric=[0], gain=[0]), str(data[names.METRIC].item()), first)
     drawn: Axes = values
     return drawn

@@ -140,10 +140,13 @@ def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def page_cells(frame: pd.DataFrame) -> Cells:
-    """Return the first rows of a table as text, without keys that are constant."""
+    """Return the first rows of a table as text, without constant keys and empty columns."""
     frame = merge_gains(frame)
-    constant = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
-    frame = frame.drop(columns=constant)
+    needless = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
+    needless += [name for name in frame if (frame[name].isna() | (frame[name] == "")).all()]
+    if {names.RUN, names.TEAM} <= {*frame} and (frame[names.RUN] == frame[names.TEAM]).all():
+        needless.append(names.TEAM)
+    frame = frame.drop(columns=needless)
     return readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
 
 

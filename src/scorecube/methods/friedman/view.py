@@ -170,7 +170,7 @@ def diagram(canvas: Canvas, result: xr.Dataset) -> None:
     axes.set_yticks([])
     axes.grid(visible=False)
     axes.locator_params(axis="x", integer=True)
-    what = f"mean ranks of the first {n}" if n < total else "mean ranks"
+    what = f"mean ranks of the first {n} of {total}" if n < total else "mean ranks"
     canvas.name(result.isel(metric=[0]), str(data[names.METRIC].item()), what)
 
 

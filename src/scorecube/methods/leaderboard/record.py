@@ -56,7 +56,10 @@ VARIABLES = (
         Variable("better", "flag", "whether a run is significantly better than the baseline"),
         Variable("worse", "flag", "whether a run is significantly worse than the baseline"),
         Variable(
-            "mean_rank", "estimate", "mean of the ranks in the collections (Borda); no limits hold"
+            "mean_rank",
+            "estimate",
+            "mean of the ranks in the collections (Borda); no limits hold",
+            form=".2f",
         ),
     ),
     *along(

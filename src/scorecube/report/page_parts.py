@@ -143,7 +143,8 @@ def page_cells(frame: pd.DataFrame) -> Cells:
     """Return the first rows of a table as text, without constant keys and empty columns."""
     frame = merge_gains(frame)
     needless = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
-    needless += [name for name in frame if (frame[name].isna() | (frame[name] == "")).all()]
+    is_empty = (frame.isna() | (frame == "")).all()
+    needless += is_empty.index[is_empty].tolist()
     if {names.RUN, names.TEAM} <= {*frame} and (frame[names.RUN] == frame[names.TEAM]).all():
         needless.append(names.TEAM)
     frame = frame.drop(columns=needless)

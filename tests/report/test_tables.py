@@ -156,3 +156,23 @@ def test_a_terminal_has_brackets_where_any_row_has_limits(
     frame = pd.DataFrame(rows).assign(mean_high=lambda of: of["mean_low"])
     layout = brief_layout(Table((), brief=[shown("mean", *interval("mean"))]), frame)
     assert len(layout["mean"]) == n_columns
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [(sc.Correlation(), ("metric a", "metric b")), (sc.Swap(), ("confidence", "share of"))],
+)
+def test_latex_has_the_columns_that_terminals_show(record: Any, told: tuple[str, str]) -> None:
+    cube = simulate_cube(n_runs=5, metrics=("AP", "RR", "nDCG"), gains=("3:2:1", "1:1:1"))
+    text = sc.latex(sc.analyse(cube, record, trials=20, seed=1, workers=1))
+    heads = text.partition("toprule")[2].partition("midrule")[0]
+    assert heads.count("&") == 5
+    assert all(heading in heads for heading in told)
+
+
+def test_rows_are_counted_after_equal_gain_settings_became_one() -> None:
+    cube = simulate_cube(n_runs=5, metrics=("AP",), gains=("3:2:1", "1:1:1"))
+    result = sc.analyse(cube, sc.Swap(), trials=20, seed=1, workers=1)
+    rows = sc.latex(result, top=2).partition("midrule")[2].partition("bottomrule")[0].splitlines()
+    confidences = [line.split(" & ")[0] for line in rows if "&" in line]
+    assert len(confidences) == len({*confidences}) == 2

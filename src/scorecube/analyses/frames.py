@@ -23,6 +23,8 @@ ONE_TRIAL = "one_trial"
 """Attribute of a frame with p-values that are shares of trials, perhaps 0: one trial's share."""
 LIMITS_AT = "limits_at"
 """Attribute of a frame: see `Table.limits_at`."""
+IN_BRIEF = "in_brief"
+"""Attribute of a frame: the first columns of what terminals show, see `Table.brief`."""
 TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 
@@ -52,6 +54,7 @@ def frame_of(table: Table, source: xr.Dataset) -> pd.DataFrame:
     known = {each.name: each for each in (*COORDINATES, *table.variables)}
     frame.attrs.update(traits_of(sources, known))
     frame.attrs[LIMITS_AT] = table.limits_at
+    frame.attrs[IN_BRIEF] = [column.columns[0] for column in table.in_brief]
     words = {name: names.word(source.attrs, name) for name in names.USUAL_WORDS}
     if not source.attrs.get("plus_one", 1):
         frame.attrs[ONE_TRIAL] = 1 / int(source.attrs["trials"])

@@ -148,6 +148,11 @@ class Table:
     at: Mapping[str, Any] | None = None
     legend: Callable[[Mapping[str, Any]], str] | None = None
 
+    @property
+    def in_brief(self) -> list[Shown]:
+        """What a terminal shows, as records."""
+        return [Shown(each, (each,)) if isinstance(each, str) else each for each in self.brief]
+
     def n_rows(self, result: xr.Dataset) -> int:
         """Return the number of rows, or a little more, without making them."""
         return math.prod(result.sizes.get(dim, 1) for dim in self.dims)

@@ -19,6 +19,7 @@ from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.readable import TO, Cells, column_decimals, layout_of, readable
+from scorecube.report.text_tables import needless
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,13 +143,12 @@ def matrices(frame: pd.DataFrame, over: pd.DataFrame) -> list[dict[str, Any]]:
 def page_cells(frame: pd.DataFrame) -> Cells:
     """Return the first rows of a table as text, without constant keys and empty columns."""
     frame = merge_gains(frame)
-    needless = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
-    is_empty = (frame.isna() | (frame == "")).all()
-    needless += is_empty.index[is_empty].tolist()
-    if {names.RUN, names.TEAM} <= {*frame} and (frame[names.RUN] == frame[names.TEAM]).all():
-        needless.append(names.TEAM)
-    frame = frame.drop(columns=needless)
-    return readable(frame.head(MOST_SHOWN), layout_of(frame, words=True))
+    constant = [key for key in KEYS if key in frame and frame[key].nunique() < 2]
+    frame = frame.drop(columns=constant)
+    layout = layout_of(frame, words=True)
+    cells = readable(frame.head(MOST_SHOWN), layout)
+    dropped = needless(frame, layout, cells)
+    return cells.only([heading for heading in layout if heading not in dropped])
 
 
 def picture(figure: Figure, description: str) -> Markup:

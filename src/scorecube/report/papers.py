@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, place_of, trait
+from scorecube.analyses.frames import COLLECTION, KEYS, frame_of, merge_gains, place_of, trait
 from scorecube.collection.arguments import MetricLike, as_cube, labels
 from scorecube.declare import Table, View
 from scorecube.errors import BadPlan, counted
@@ -131,7 +131,8 @@ def _text(
     result = as_cube(result)
     table = view.find_table(name, [result])
     columns = None if columns is None else labels("columns", columns)
-    shown = select_rows(frame_of(table, of_metrics(result, metrics)), top=top)
+    frame = merge_gains(frame_of(table, of_metrics(result, metrics)))
+    shown = select_rows(frame, top=top)
     above = caption(view, table, [result], shown, form)
     return render(shown, form, columns=columns, caption=above, digits=digits, fit=fit)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from scorecube import names
-from scorecube.analyses.frames import COLLECTION, combine, frame_of, place_of
+from scorecube.analyses.frames import COLLECTION, combine, frame_of, merge_gains, place_of
 from scorecube.collection.arguments import MetricLike, metric_names
 from scorecube.collection.schema import labels_of
 from scorecube.collection.selection import parse_known
@@ -115,6 +115,8 @@ def collect_table(
     whole = combine(frames)
     if average:
         whole = averages(whole.drop(columns=RESULT, errors="ignore"))
+    if printed:  # before rows are chosen
+        whole = merge_gains(whole)
     above = caption(view, table, sources, whole, form) if form in CAPTIONED else ""
     return StudyTable(whole, above, notes)
 

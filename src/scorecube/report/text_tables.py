@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.frames import (
     COLLECTION,
+    IN_BRIEF,
     KEYS,
     as_records,
     combine,
@@ -125,13 +126,14 @@ def render(
 def most_telling(
     headings: Sequence[str], frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells
 ) -> list[str]:
-    """Return as many columns as LaTeX has: keys that differ, estimates, what differs, the rest."""
+    """Return as many columns as LaTeX has: first keys that differ and what terminals show."""
     roles = trait(frame, "role")
+    in_brief = frame.attrs.get(IN_BRIEF, ())
 
     def place(heading: str) -> int:
         column = layout[heading][0]
         differs = len({*cells.columns[heading]}) > 1
-        if column in KEYS and differs:
+        if differs and (column in KEYS or column in in_brief):
             return 0
         if roles.get(column) in ("estimate", "p_value"):
             return 1
@@ -280,8 +282,10 @@ def _other_metrics(table: Table, result: xr.Dataset) -> list[str]:
 def brief_layout(table: Table, frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the columns that a terminal shows of a table, by heading."""
     layout = {}
-    for given in table.brief or [str(name) for name in frame.columns.drop(COLLECTION)]:
-        column = Shown(given, (given,)) if isinstance(given, str) else given
+    columns = table.in_brief
+    if not columns:
+        columns = [Shown(name, (name,)) for name in map(str, frame.columns.drop(COLLECTION))]
+    for column in columns:
         if column.columns[0] in frame:
             parts = tuple(name for name in column.columns if name in frame)
             if len(parts) == len(LIMITS) and frame[[*parts[1:]]].isna().all(axis=None):

@@ -24,6 +24,11 @@ import scorecube as sc
 from scorecube.testing import simulate_cube
 sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=100, seed=1, workers={})
 """
+METHODS = """
+import scorecube
+from scorecube.methods import index
+for name in index.all_names(): index.load(name)
+"""
 HEAVY = {
     *("numpy", "pandas", "xarray", "numba", "zarr", "dask"),
     *("distributed", "typer", "matplotlib", "jinja2"),
@@ -43,8 +48,9 @@ COMMAND = {"dask", "distributed", "matplotlib", "scipy.optimize", "scipy.stats",
         (WORK.format(1), COMPUTING),
         (WORK.format(2), COMPUTING),
         (WORK.format("2, block_units=10"), {"distributed"}),
+        (METHODS, {"scipy.special", "scipy.stats", "scipy.sparse", "distributed"}),
     ],
-    ids=["package", "name", "small", "threads", "blocks"],
+    ids=["package", "name", "small", "threads", "blocks", "methods"],
 )
 def test_nothing_heavy_is_imported_before_it_is_used(code: str, absent: set[str]) -> None:
     program = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"

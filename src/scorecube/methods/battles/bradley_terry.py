@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
+import scipy
 
 from scorecube.analyses.topic_units import FloatArray, IntArray
 from scorecube.collection.battles import Matches, totals_of
@@ -45,7 +43,9 @@ def strongest_component(won: FloatArray, battles: FloatArray) -> IntArray:
     infinite, or unrelated (Ford 1957).
     won, battles: float64 (system, system).
     """
-    _, label = connected_components(csr_array(won > 0), directed=True, connection="strong")
+    _, label = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_array(won > 0), directed=True, connection="strong"
+    )
     sizes = np.bincount(label)
     inside = [battles[np.ix_(label == k, label == k)].sum() for k in range(len(sizes))]
     best = max(range(len(sizes)), key=lambda k: (sizes[k], inside[k], -k))
@@ -61,7 +61,7 @@ def maximum_likelihood(won: FloatArray, battles: FloatArray) -> FloatArray:
     theta = np.zeros(len(won))
     value = _log_likelihood(theta, won)
     for _ in range(MOST_STEPS):
-        p = expit(theta[:, np.newaxis] - theta)
+        p = scipy.special.expit(theta[:, np.newaxis] - theta)
         gradient = (won - battles * p).sum(axis=1)
         step = np.linalg.solve(_information(p, battles) + 1 / len(won), gradient)
         step -= step.mean()
@@ -102,10 +102,10 @@ def strengths_of(matches: Matches) -> Strengths:
     prompts, prompt = np.unique(matches.prompt[kept], return_inverse=True)
     if len(prompts) < LEAST_PROMPTS or n < 2:
         return Strengths(members, theta, np.full((n, n), np.nan), len(prompts))
-    p = expit(theta[:, np.newaxis] - theta)
+    p = scipy.special.expit(theta[:, np.newaxis] - theta)
     rest = matches.wins[kept] - matches.battles[kept] * p[a, b]
     rows = np.concatenate([prompt, prompt])
-    scores = coo_array((np.concatenate([rest, -rest]), (rows, np.concatenate([a, b]))))
+    scores = scipy.sparse.coo_array((np.concatenate([rest, -rest]), (rows, np.concatenate([a, b]))))
     sums = scores.tocsr()
     middle = (sums.T @ sums).toarray() * len(prompts) / (len(prompts) - 1)
     bread = np.linalg.inv(_information(p, battles[inside]) + 1 / n) - 1 / n

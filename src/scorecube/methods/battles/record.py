@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.special import expit, stdtr, stdtrit
 
 from scorecube import names
 from scorecube.analyses.differences import RunPairs
@@ -217,22 +217,24 @@ class Battles(Analysis):
         ahead[kept] = found.theta[a] - found.theta[b]
         error[kept] = np.sqrt(np.maximum(v[a, a] + v[b, b] - 2 * v[a, b], 0))
         t = np.abs(shares(ahead, error))
-        p = np.maximum(2 * stdtr(max(found.n_prompts - 1, 1), -t), np.finfo(float).tiny)
+        p = np.maximum(
+            2 * scipy.special.stdtr(max(found.n_prompts - 1, 1), -t), np.finfo(float).tiny
+        )
         margin = self.critical(found) * error
         n_met = table.battles[pairs]
         return {
             "n_met": n_met.astype(np.int64),
             "share_won": shares(table.won[pairs], n_met),
-            "win_probability": expit(ahead),
-            "win_probability_low": expit(ahead - margin),
-            "win_probability_high": expit(ahead + margin),
+            "win_probability": scipy.special.expit(ahead),
+            "win_probability_low": scipy.special.expit(ahead - margin),
+            "win_probability_high": scipy.special.expit(ahead + margin),
             "p_value": p,
             **adjusted(p),
         }
 
     def critical(self, found: Strengths) -> float:
         """Return the quantile of Student's t with as many degrees of freedom as prompts but one."""
-        return float(stdtrit(max(found.n_prompts - 1, 1), 1 - self.alpha / 2))
+        return float(scipy.special.stdtrit(max(found.n_prompts - 1, 1), 1 - self.alpha / 2))
 
     def scaled(self, strength: FloatArray) -> FloatArray:
         """Return log odds on the scale that is asked for."""

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from scorecube.analyses.topic_units import FloatArray
 from scorecube.statistics.rank_sets import with_equals
@@ -48,7 +48,7 @@ def block_ranks(values: FloatArray, least: float) -> FloatArray:
     near = np.diff(np.sort(values, axis=0), axis=0)
     for block in np.flatnonzero(((near > 0) & (near <= least)).any(axis=0)).tolist():
         equal[:, block] = with_equals(values[:, block], least)
-    return np.asarray(stats.rankdata(-equal, axis=0))
+    return np.asarray(scipy.stats.rankdata(-equal, axis=0))
 
 
 def friedman_test(ranks: FloatArray) -> Test:
@@ -60,11 +60,11 @@ def friedman_test(ranks: FloatArray) -> Test:
     if spread <= 0:
         return Test(*[math.nan] * 5)
     chi = (k - 1) * (float((ranks.sum(axis=1) ** 2).sum()) - n * middle) / spread
-    p_chi = float(special.chdtrc(k - 1, chi))
+    p_chi = float(scipy.special.chdtrc(k - 1, chi))
     if math.isclose(chi, most, rel_tol=1e-12):
         return Test(chi, max(p_chi, LEAST_P), math.nan, _p_of_agreement(ranks), 1.0)
     f = (n - 1) * chi / (most - chi)
-    p = float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
+    p = float(scipy.special.fdtrc(k - 1, (k - 1) * (n - 1), f))
     return Test(chi, max(p_chi, LEAST_P), f, max(p, LEAST_P), chi / most)
 
 
@@ -75,7 +75,7 @@ def _p_of_agreement(ranks: FloatArray) -> float:
     """
     k, n = ranks.shape
     _, sizes = np.unique(ranks[:, 0], return_counts=True)
-    orders = special.gammaln(k + 1) - special.gammaln(sizes + 1).sum()
+    orders = scipy.special.gammaln(k + 1) - scipy.special.gammaln(sizes + 1).sum()
     return max(math.exp((1 - n) * orders), LEAST_P)
 
 
@@ -96,7 +96,7 @@ def critical_difference(k: int, n: int, alpha: float) -> float:
     """
     if k > MOST_SYSTEMS:
         return math.nan
-    quantile = float(stats.studentized_range.isf(alpha, k, np.inf))
+    quantile = float(scipy.stats.studentized_range.isf(alpha, k, np.inf))
     return quantile / math.sqrt(2) * rank_error(k, n)
 
 
@@ -109,5 +109,7 @@ def nemenyi_p(distance: FloatArray, k: int, n: int) -> FloatArray:
         return np.full(distance.shape, np.nan)
     sums = np.rint(2 * n * distance)  # of mid-ranks, which are halves
     distinct, place = np.unique(sums, return_inverse=True)
-    p = stats.studentized_range.sf(distinct / (math.sqrt(2) * n * rank_error(k, n)), k, np.inf)
+    p = scipy.stats.studentized_range.sf(
+        distinct / (math.sqrt(2) * n * rank_error(k, n)), k, np.inf
+    )
     return np.asarray(np.clip(p, LEAST_P, 1.0)[place])

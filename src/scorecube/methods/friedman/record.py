@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.special import ndtr
 
 from scorecube import names
 from scorecube.analyses.along_topics import in_board_order, join_selected
@@ -218,4 +218,4 @@ def against(of_runs: FloatArray, base: int, n: int) -> dict[str, FloatArray]:
 
 def holm_p(z: FloatArray) -> FloatArray:
     """Return two-sided p-values of z, (..., test), after Holm's adjustment (Demsar 2006, 3.2.2)."""
-    return holm(np.maximum(2 * ndtr(-np.abs(z)), mean_ranks.LEAST_P))
+    return holm(np.maximum(2 * scipy.special.ndtr(-np.abs(z)), mean_ranks.LEAST_P))

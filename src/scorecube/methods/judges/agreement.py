@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from scorecube import names
 from scorecube.analyses.differences import least_of, pair_differences, width_of
@@ -174,7 +174,7 @@ def labels_needed(h: FloatArray, f: FloatArray, further: FloatArray, mean: float
     slope = float(np.cov(h, f)[0, 1] / f.var(ddof=1)) if np.ptp(f) > 0 else 0.0
     residual = float((h - slope * f).var(ddof=2))
     variance = residual / m + slope**2 * float(every.var(ddof=1)) / len(every)
-    found = np.abs(mean) > stdtrit(m - 2, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    found = np.abs(mean) > scipy.special.stdtrit(m - 2, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
     return float(m[found.argmax()]) if found.any() else np.nan
 
 

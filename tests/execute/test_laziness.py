@@ -27,7 +27,7 @@ sc.analyse(simulate_cube(n_runs=4), sc.Swap(), trials=100, seed=1, workers={})
 METHODS = """
 import scorecube
 from scorecube.methods import index
-for name in index.all_names(): index.load(name)
+for name in index.all_names(): index.find(name)
 """
 HEAVY = {
     *("numpy", "pandas", "xarray", "numba", "zarr", "dask"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,12 @@ def test_a_method_is_the_analysis() -> None:
     assert "swap" in str(cube.scorecube)
     with pytest.raises(AttributeError, match="swop"):
         _ = cube.scorecube.swop
+
+
+def test_what_is_printed_says_what_it_is(tmp_path: Path) -> None:
+    study = sc.open_study(tmp_path / "study", mode="a")
+    study.add("one", cube=simulate_cube(n_runs=3))
+    assert repr(study["one"]) == f"{study.path}: one"
+    result = sc.analyse(study["one"].cube, sc.Stability(), trials=10, seed=1)
+    assert next(iter(result.attrs)) == "analysis"
+    assert "stability" in str(result.scorecube)

@@ -207,7 +207,8 @@ def run(
         _fold(blocks, combined)
     totals = totals_of(plan.analysis, plan.table, combined.arrays)
     result = plan.analysis.result(plan.table, totals)
-    result.attrs |= provenance(plan)
+    # What it is comes first, as it is printed.
+    result.attrs = {"analysis": plan.analysis.name} | result.attrs | provenance(plan)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scorecube.errors import BadStudy, CorruptStudy
+from scorecube.errors import BadStudy, CorruptStudy, visible
 from scorecube.storage import archives, heads
 from scorecube.storage.archives import BlockStore, StoredResult
 from scorecube.storage.heads import BLOCKS, CUBE, GROUPS, RANKINGS, RESULTS, Head
@@ -37,6 +37,10 @@ class Collection:
         self._at = at
         self.place: Place = study.place
         self.folder = heads.folder_of(name)
+
+    def __repr__(self) -> str:
+        """Return the path of the study, and the name."""
+        return visible(f"{self.place.name}: {self.name}")
 
     @property
     def head(self) -> Head:

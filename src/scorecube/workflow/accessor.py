@@ -40,6 +40,8 @@ class ScorecubeAccessor:
         return method
 
     def __repr__(self) -> str:
+        if "analysis" in self._dataset.attrs:
+            return f"A result of {self._dataset.attrs['analysis']}: see scorecube.table(result)"
         return f"Analyses of this cube, such as cube.scorecube.swap(): {', '.join(index.names())}"
 
     def __dir__(self) -> list[str]:

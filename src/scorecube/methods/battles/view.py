@@ -67,10 +67,8 @@ def answers(result: xr.Dataset) -> Iterator[Answer]:
     clause += f" [{percent}, simultaneous rank sets]"
     clause += f"; {counted(attrs['battles'], 'battle')} on {counted(attrs['prompts'], 'prompt')}"
     limits = first["strength_low"], first["strength_high"]
-    label = str(first["metric"])
-    yield Answer(
-        label, first["strength"], *limits, ".2f", clause, "strength", first["run"], "leads with"
-    )
+    words = clause, "strength", first["run"], "leads with"
+    yield Answer("strength", first["strength"], *limits, ".2f", *words)
 
 
 def _of_next(result: xr.Dataset, ranked: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.along_topics import join_collections
-from scorecube.analyses.frames import frame_of, traits_of
+from scorecube.analyses.frames import TRAITS, Traits, frame_of, traits_of
 from scorecube.collection.schema import CELL
 from scorecube.declare import Column, Table, Variable, along, interval, limits_of, shown
 from scorecube.declare.numbers import decimals_of
@@ -176,3 +177,13 @@ def test_rows_are_counted_after_equal_gain_settings_became_one() -> None:
     rows = sc.latex(result, top=2).partition("midrule")[2].partition("bottomrule")[0].splitlines()
     confidences = [line.split(" & ")[0] for line in rows if "&" in line]
     assert len(confidences) == len({*confidences}) == 2
+
+
+def test_columns_keep_traits_of_their_own(result: xr.Dataset) -> None:
+    """A copy has the same texts without a copy of each, and a change of it does not reach the frame."""
+    frame = sc.table(result, "rates")
+    copy = pickle.loads(pickle.dumps(frame)).assign(more=1)
+    assert copy.attrs == frame.attrs == pd.concat([frame, frame]).attrs
+    assert {type(copy.attrs[trait]) for trait in TRAITS} == {Traits}
+    copy.attrs["heading"]["more"] = "more"
+    assert "more" not in frame.attrs["heading"]

@@ -29,6 +29,13 @@ TRAITS = ("role", "of", "form", "heading", "long_name")
 """Attributes of a quantity that its column keeps, in ``frame.attrs[trait][column]``."""
 
 
+class Traits(dict[str, Any]):
+    """Texts of columns. Pandas makes a deep copy of attributes at each use of a column."""
+
+    def __deepcopy__(self, memo: object) -> Traits:
+        return Traits(self)
+
+
 class _Order(NamedTuple):
     """A column by which rows are sorted."""
 
@@ -53,7 +60,7 @@ def frame_of(table: Table, source: xr.Dataset) -> pd.DataFrame:
         frame, sources = _declared(table, table.part(source))
     known = {each.name: each for each in (*COORDINATES, *table.variables)}
     frame.attrs.update(traits_of(sources, known))
-    frame.attrs[LIMITS_AT] = table.limits_at
+    frame.attrs[LIMITS_AT] = Traits(table.limits_at)
     frame.attrs[IN_BRIEF] = [column.columns[0] for column in table.in_brief]
     words = {name: names.word(source.attrs, name) for name in names.USUAL_WORDS}
     if not source.attrs.get("plus_one", 1):
@@ -160,11 +167,9 @@ def _quantity(result: xr.Dataset, column: Column, dims: Sequence[str]) -> xr.Var
     return variable
 
 
-def traits_of(
-    columns: Mapping[str, Column], known: Mapping[str, Variable]
-) -> dict[str, dict[str, str]]:
+def traits_of(columns: Mapping[str, Column], known: Mapping[str, Variable]) -> dict[str, Traits]:
     """Return the `TRAITS` of columns by trait, given the quantities that they show."""
-    traits: dict[str, dict[str, str]] = {trait: {} for trait in TRAITS}
+    traits = {trait: Traits() for trait in TRAITS}
     names_of = {(column.source, column.at): name for name, column in columns.items()}
     for name, column in columns.items():
         variable = known.get(column.source)

@@ -23,6 +23,7 @@ from scorecube.collection.arguments import as_cube
 from scorecube.execute import run
 from scorecube.execute.executor import CALLING_THREAD
 from scorecube.storage import open_study
+from tests.attributes import without_attrs
 from tests.conftest import Cli
 
 CHUNKS: tuple[dict[str, int], ...] = (
@@ -82,7 +83,7 @@ def test_lazy_cubes_give_the_same_table_and_digest(
     np.testing.assert_array_equal(plans[0].table.scores, plans[1].table.scores)
     assert plans[0].table.ranges == plans[1].table.ranges
     results = [run.run(plan) for plan in plans]
-    xr.testing.assert_identical(*(result.drop_attrs() for result in results))
+    xr.testing.assert_identical(*(without_attrs(result) for result in results))
 
 
 def test_scores_are_read_once_and_digested_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:

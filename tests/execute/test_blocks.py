@@ -16,6 +16,7 @@ from scorecube.execute.run import length_of_blocks
 from scorecube.storage import BlockStore
 from scorecube.testing import simulate_cube
 from scorecube.workflow.tasks import Task, plan_in_study
+from tests.attributes import without_attrs
 
 ANALYSES = {
     "swap": sc.Swap(size=20),  # sums and largest values
@@ -66,7 +67,7 @@ def blocks_of(work: Task) -> BlockStore:
 
 def expected(name: str, trials: int) -> xr.Dataset:
     cube = simulate_cube(metrics=("AP", "RR"), n_runs=6, seed=3)
-    return sc.analyse(cube, ANALYSES[name], trials=trials, workers=1).drop_attrs()
+    return without_attrs(sc.analyse(cube, ANALYSES[name], trials=trials, workers=1))
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -85,7 +86,7 @@ def test_blocks_are_folded_and_extended(
     for trials, new in ((60, 60), (90, 30), (40, 40), (40, 0)):
         computed.clear()
         work = task(study, name, trials)
-        result = work.run(block_units=UNITS).drop_attrs()
+        result = without_attrs(work.run(block_units=UNITS))
         assert sum(computed) == new
         xr.testing.assert_identical(result, expected(name, trials))
     assert sorted(blocks_of(work).intervals()) == [(0, 40), (0, 90)]
@@ -101,7 +102,7 @@ def test_long_arrays_make_several_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert all(
         array.nbytes <= 700 for at in pieces for array in blocks_of(whole).read(*at).values()
     )
-    longer = task(study, "tukey", 80).run(block_units=UNITS).drop_attrs()
+    longer = without_attrs(task(study, "tukey", 80).run(block_units=UNITS))
     xr.testing.assert_identical(longer, expected("tukey", 80))
     mixed = task(study, "maxt", 60)  # sums of all units cannot be cut
     mixed.run(block_units=UNITS)
@@ -118,6 +119,6 @@ def test_a_fold_that_is_cut_off_counts_nothing_twice(
         with pytest.raises(ZeroDivisionError):
             work.run(block_units=UNITS)
     assert len(blocks_of(work).intervals()) == 10
-    result = work.run(block_units=UNITS).drop_attrs()
+    result = without_attrs(work.run(block_units=UNITS))
     xr.testing.assert_identical(result, expected("swap", 60))
     assert blocks_of(work).intervals() == [(0, 60)]

@@ -15,6 +15,7 @@ import xarray as xr
 from scorecube import Bootstrap, Randomisation, Swap, Tukey
 from scorecube.testing import simulate_cube
 from scorecube.workflow.api import analyse, cube_from_scores, samples
+from tests.attributes import without_attrs
 from tests.cluster.lab import LOCAL, open_client
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 def assert_same(result: xr.Dataset, expected: xr.Dataset) -> None:
     """Compare everything but the provenance."""
-    xr.testing.assert_identical(result.drop_attrs(), expected.drop_attrs())
+    xr.testing.assert_identical(without_attrs(result), without_attrs(expected))
 
 
 def of_themselves(result: xr.Dataset) -> xr.Dataset:

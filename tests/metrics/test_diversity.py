@@ -118,14 +118,14 @@ def test_only_proportions_of_probabilities_matter(name: str, case: Case) -> None
 
 
 def test_a_cube_has_the_scores_of_each_list() -> None:
-    rankings = made_up_intents(simulate_rankings(n_runs=2, seed=2))
+    rankings = made_up_intents(simulate_rankings(n_runs=2, seed=2)).isel(topic=slice(12))
     rankings["intent_level"][4] = 0  # a topic without intents that count
     metrics = [f"{name}@10" for name in BY_INTENT]
     cube = sc.evaluate(rankings, [*metrics, "AP"], ["3:2:1", "5:2:1"])
     levels = rankings["intent_level"].values
     probability = rankings["intent_probability"].values
     for k, gains in enumerate(([0.0, 1, 2, 3], [0.0, 1, 2, 5])):
-        for run, topic in np.ndindex(2, 50):
+        for run, topic in np.ndindex(2, 12):
             judged: Any = {str(d): dict(enumerate(own)) for d, own in enumerate(levels[topic])}
             at_ranks = rankings["document_at_rank"].values[run, topic]
             shares: Any = dict(enumerate(probability[topic]))

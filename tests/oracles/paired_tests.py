@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -130,6 +131,7 @@ def t_tail(t: float, freedom: float) -> float:
     return 0.5 - scale * area
 
 
+@cache
 def critical_t(alpha: float, freedom: float) -> float:
     """Return t with P(T >= t) = alpha, by halving."""
     low, high = 0.0, 1e4

@@ -21,6 +21,7 @@ from scorecube.storage import Collection, open_study, verify_study
 from scorecube.storage.codec import encode
 from scorecube.storage.heads import commit, version_of
 from scorecube.workflow.api import analyse, cube_from_scores
+from tests.attributes import without_attrs
 
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.scandir", "os.listdir"}
 """Of Python's audit hooks: calls of the file system, whichever library makes them."""
@@ -100,7 +101,7 @@ def state(path: Path | str) -> dict[str, Any]:
         held = [collection.cube, *([collection.rankings] if contents["rankings"] else [])]
         results = [collection.results(analysis) for analysis in contents["results"]]
         held += [result for several in results for result in several]
-        found[name] = [contents, *sorted(version_of(encode(each.drop_attrs())) for each in held)]
+        found[name] = [contents, *sorted(version_of(encode(without_attrs(each))) for each in held)]
     return found
 
 

@@ -234,7 +234,7 @@ def test_every_trial_equals_plain_python(
 
 @pytest.mark.parametrize("n_teams", [65, 129])
 def test_more_teams_than_bits_of_a_word(n_teams: int) -> None:
-    collection = simulated(random.Random(n_teams), n_teams + 3, n_teams, n_topics=3, n_documents=40)
+    collection = simulated(random.Random(n_teams), n_teams + 3, n_teams, n_topics=2, n_documents=40)
     collection = Collection(
         {run: {topic: documents[:4] for topic, documents in lists.items()} for run, lists in collection.lists.items()},
         collection.qrels, collection.team_of,

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,12 @@ import xarray as xr
 
 import scorecube as sc
 from scorecube.analyses.joined import ATTRIBUTES, part_of
+from scorecube.collection.arguments import as_cube
 from scorecube.collection.growth import OtherCollection
 from scorecube.collection.selection import select
 from scorecube.errors import BadPlan, ClusterFailed, StoreFailed, option
-from scorecube.storage import Collection, Study
+from scorecube.storage import Collection, Study, codec, heads
+from scorecube.storage.archives import decode_record
 from scorecube.testing import simulate_cube
 from scorecube.workflow import sweep_run as module
 from scorecube.workflow import tasks
@@ -300,3 +303,22 @@ def test_a_killed_sweep_is_resumed(scorecube: Cli, tmp_path: Path) -> None:
     scorecube("sweep", whole).succeeded()
     assert "0 stored before" not in scorecube("sweep", killed).succeeded().stderr
     assert_same(results(tmp_path / "killed/study.zarr"), results(tmp_path / "whole/study.zarr"))
+
+
+def test_what_a_tiny_collection_needs_is_done_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are encoded, and a head is decoded, once; a cube that knows its ranges stays as it is."""
+    cube = as_cube(simulate_cube(n_runs=4, seed=1))
+    assert as_cube(cube) is cube
+    assert select(cube) is not cube
+    encode = Mock(wraps=codec.encode)
+    decode = Mock(wraps=decode_record)
+    monkeypatch.setattr(codec, "encode", encode)
+    monkeypatch.setattr(heads, "decode_record", decode)
+    study = sc.open_study(tmp_path / "study", mode="a")
+    study.add("a", cube=cube)
+    assert encode.call_count == 1
+    decode.reset_mock()
+    sc.sweep([sc.Entry(sc.Swap(), trials=20), sc.Entry(sc.Bootstrap(), trials=20)], study)
+    assert decode.call_count <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,11 @@ def groups_left_out(sizes: Sequence[int]) -> IntArray:
 
     sizes: Units of the collections.
     """
+    return _groups_left_out(tuple(sizes))
+
+
+@lru_cache(maxsize=16)
+def _groups_left_out(sizes: tuple[int, ...]) -> IntArray:
     n_groups = min(GROUPS_LEFT_OUT, *sizes)
     if n_groups < LEAST_LEFT_OUT:
         return np.empty(0, np.int64)

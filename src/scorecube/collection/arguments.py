@@ -12,6 +12,7 @@ import xarray as xr
 from scorecube import names
 from scorecube.collection.names_of_tools import IR_MEASURES, from_ir_measures
 from scorecube.collection.ranges import ranged
+from scorecube.collection.schema import labels_of
 from scorecube.errors import BadInput, BadPlan, kind_of, option
 from scorecube.metrics import Metric
 
@@ -103,7 +104,7 @@ def as_cube(value: Any) -> xr.Dataset:
         return cube
     cube = _with_cells(cube)
     for dim in DIMS[2:]:
-        texts = list(map(str, cube[dim].values))  # positions where there are no labels
+        texts = labels_of(cube, dim)  # positions where there are no labels
         repeated = [label for label, count in Counter(texts).items() if count > 1]
         if repeated:
             raise BadInput(f"the {dim} {repeated[0]!r} is repeated in the cube")
@@ -111,8 +112,8 @@ def as_cube(value: Any) -> xr.Dataset:
             cube = cube.assign_coords({dim: (dim, np.array(texts, object))})
         if texts != sorted(texts):
             cube = cube.isel({dim: np.argsort(np.array(texts, object), kind="stable")})
-    cube = cube if cube[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
-    return ranged(cube) if cube[names.SCORE].variable._in_memory else cube
+    cube = cube if cube.variables[names.SCORE].dims == DIMS else cube.transpose(*DIMS, ...)
+    return ranged(cube) if cube.variables[names.SCORE]._in_memory else cube
 
 
 def cubes_of(data: CubesLike) -> dict[str, xr.Dataset]:
@@ -136,9 +137,10 @@ def cubes_of(data: CubesLike) -> dict[str, xr.Dataset]:
 
 def _with_cells(cube: xr.Dataset) -> xr.Dataset:
     """Return a cube with the dims metric and gain, where they are scalars or absent."""
-    dims = cube[names.SCORE].dims
+    dims = cube.variables[names.SCORE].dims
     bare = [dim for dim in DIMS[:2] if dim in dims and dim not in cube.coords]
-    cube = cube.assign_coords({dim: list(map(str, cube[dim].values)) for dim in bare})
+    if bare:
+        cube = cube.assign_coords({dim: labels_of(cube, dim) for dim in bare})
     absent = [dim for dim in DIMS if dim not in dims]
     if {names.RUN, names.TOPIC} & set(absent) or len(dims) + len(absent) > len(DIMS):
         raise BadInput(f"scores need the dims {', '.join(DIMS)}; found {', '.join(map(str, dims))}")

@@ -94,7 +94,7 @@ def _zero_everywhere(cube: xr.Dataset) -> Iterator[str]:
 
 def _without_a_level(cube: xr.Dataset) -> Iterator[str]:
     """Topics where a metric is not defined: it asks for levels that no document there has."""
-    absent = np.isnan(cube[names.SCORE].values).all(axis=(1, 2))
+    absent = np.isnan(cube.variables[names.SCORE].values).all(axis=(1, 2))
     topics = np.array(labels_of(cube, names.TOPIC), object)
     for metric, lacks in zip(labels_of(cube, names.METRIC), absent, strict=True):
         known = canonical(metric)
@@ -108,7 +108,7 @@ def _without_a_level(cube: xr.Dataset) -> Iterator[str]:
 
 def _alike_for_all(cube: xr.Dataset) -> Iterator[str]:
     """Metrics by which no run differs from another on any topic."""
-    scores = cube[names.SCORE].values
+    scores = cube.variables[names.SCORE].values
     if min(cube.sizes[names.RUN], cube.sizes[names.TOPIC]) < 2:
         return
     metrics = labels_of(cube, names.METRIC)
@@ -149,7 +149,7 @@ def _equal_runs(cube: xr.Dataset) -> Iterator[str]:
 
 def _by_run(cube: xr.Dataset) -> tuple[Any, Any]:
     """Return the runs, and all scores of each: (run, score)."""
-    scores = cube[names.SCORE].transpose(names.RUN, ...).values
+    scores = cube.variables[names.SCORE].transpose(names.RUN, ...).values
     return np.array(labels_of(cube, names.RUN), object), scores.reshape(len(scores), -1)
 
 

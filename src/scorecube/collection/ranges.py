@@ -55,13 +55,14 @@ def ranged(
     declared = declared or {}
     of_metric = scores_of or _scores_in(cube)
     ends = stored_ranges(cube)
+    before = ends.copy()
     for place, metric in enumerate(schema.labels_of(cube, names.METRIC)):
         if metric in declared:
             check_range(of_metric(metric), *declared[metric])
             ends[place] = declared[metric]
         elif np.isnan(ends[place]).any() and range_of_name(metric) is None:
             ends[place] = range_of_scores(metric, of_metric(metric), metric in percent) or NO_RANGE
-    if np.isnan(ends).all():
+    if np.array_equal(ends, before, equal_nan=True):
         return cube
     low = (names.METRIC, ends[:, 0])
     high = (names.METRIC, ends[:, 1])

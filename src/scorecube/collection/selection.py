@@ -90,7 +90,7 @@ def select(
             result = with_labels(result, {dim: _chosen(result, dim, wanted)})
     if missing == "drop":
         result = on_complete_topics(result)
-    return result if bags == names.N_BAGS else result.assign_attrs(bags=bags)
+    return result.assign_attrs({} if bags == names.N_BAGS else {"bags": bags})  # of its own
 
 
 def _chosen(cube: xr.Dataset, dim: str, wanted: Sequence[Any]) -> list[str]:

@@ -262,14 +262,15 @@ def _tidied(part: ScorePart, no_score: Sequence[str], left_out: list[str]) -> pd
 
 def _array(frame: pd.DataFrame) -> xr.DataArray:
     """Return the scores of a collection; metrics without a gain setting apply to all."""
-    codes, labels = zip(*(pd.factorize(frame[dim]) for dim in DIMS), strict=True)
-    coords = {dim: np.array([*of], object) for dim, of in zip(DIMS, labels, strict=True)}
+    codes, labels = zip(*(frame[dim].array.factorize() for dim in DIMS), strict=True)
+    coords = {dim: np.asarray(of, object) for dim, of in zip(DIMS, labels, strict=True)}
     scores = np.full([len(of) for of in coords.values()], np.nan)
     scores[codes] = frame[SCORE]
     gains = coords[names.GAIN].tolist()
-    array = xr.DataArray(scores, coords, DIMS)
     if "" not in gains or len(gains) == 1:
-        return array.assign_coords(gain=[label or names.AUTO for label in gains])
+        coords[names.GAIN] = np.array([label or names.AUTO for label in gains], object)
+        return xr.DataArray(scores, coords, DIMS)
+    array = xr.DataArray(scores, coords, DIMS)
     plain = array.sel(gain="", drop=True)
     others = array.drop_sel(gain="")
     if (both := plain.notnull() & others.notnull()).any():
@@ -280,7 +281,10 @@ def _array(frame: pd.DataFrame) -> xr.DataArray:
 
 def _labels(frame: pd.DataFrame, dim: str, label: str) -> dict[str, str]:
     """Return the system of each run, or the group of each topic, that has one."""
-    pairs = frame.loc[frame[label] != "", [dim, label]].drop_duplicates().astype(str)
+    has = frame[label].array != ""
+    if not has.any():
+        return {}
+    pairs = frame.loc[has, [dim, label]].drop_duplicates().astype(str)
     if not pairs[dim].is_unique:
         name = pairs[dim][pairs[dim].duplicated()].iloc[0]
         two = " and ".join(pairs[label][pairs[dim] == name])

@@ -6,6 +6,7 @@ import os
 import resource
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -20,13 +21,21 @@ def memory_limits() -> Iterator[int]:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         yield limit
-    for line in OWN_GROUPS.read_text().splitlines() if OWN_GROUPS.exists() else []:
+    yield from _limits_of_groups(OWN_GROUPS, CONTROL_GROUPS)
+
+
+@cache
+def _limits_of_groups(own: Path, control: Path) -> list[int]:
+    """Return what control groups may have; asked once, as small analyses take as long."""
+    limits = list[int]()
+    for line in own.read_text().splitlines() if own.exists() else []:
         _, controllers, path = line.split(":", 2)
         file = "memory/{}/memory.limit_in_bytes" if controllers else "{}/memory.max"  # version 1, 2
         group = PurePosixPath(path.lstrip("/"))
         for above in (group, *group.parents):
             with suppress(OSError, ValueError):
-                yield int((CONTROL_GROUPS / file.format(above)).read_text())
+                limits.append(int((control / file.format(above)).read_text()))
+    return limits
 
 
 def memory_there() -> int:

@@ -64,8 +64,10 @@ def encode_variable(name: str, variable: xr.Variable) -> Iterator[tuple[str, byt
     dims = tuple(map(str, variable.dims))
     array = Array(dims, variable.shape, dtype, lengths, variable.attrs)
     yield f"{name}/{METADATA}", describe(array)
+    values: Any = variable.values if variable._in_memory else None
     for position, place in chunks(variable.shape, lengths):
-        part = np.asarray(variable[place].values, dtype)
+        read = variable[place].values if values is None else values[place]
+        part = np.asarray(read, dtype)
         yield chunk_key(name, position), encode_chunk(part, lengths)
 
 

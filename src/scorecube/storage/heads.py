@@ -20,6 +20,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -131,14 +132,20 @@ def read_head(place: Place, folder: str, number: int) -> Head:
     """Return a head (CorruptStudy if it is missing, damaged, or of another folder)."""
     key = f"{folder}/head.{number:05d}.json"
     with place.reading(key):
-        record = decode_record(place.read(key, MOST_HEAD_BYTES))
-        refuse_newer(record, f"{place.name}: {key}")
-        record.pop("format", None)
-        check_head(record)
-        head = Head(**{**record, "contains": tuple(record["contains"])})
+        head = _head_of(place.read(key, MOST_HEAD_BYTES), f"{place.name}: {key}")
         if head.number != number or folder_of(head.name) != folder:
             raise ValueError("is that of another collection, or of another number")
         return head
+
+
+@lru_cache(maxsize=64)
+def _head_of(content: bytes | None, where: str) -> Head:
+    """Return the head of a file, which many steps of a command ask for."""
+    record = decode_record(content)
+    refuse_newer(record, where)
+    record.pop("format", None)
+    check_head(record)
+    return Head(**{**record, "contains": tuple(record["contains"])})
 
 
 def commit(place: Place, name: str, change: Callable[[Head], Head]) -> Head:
@@ -180,12 +187,14 @@ def version_of_digests(digests: Mapping[str, str]) -> str:
 def write_group(place: Place, head: Head, kind: str, dataset: xr.Dataset) -> Head:
     """Write the cube or the rankings of a collection; return the head that names it.
 
-    Encoded twice, for the version and to be written, it may be larger than memory.
+    A large one is encoded twice, for the version and to be written: it may not fit into memory.
     """
+    from scorecube.collection.schema import MAX_LOADED_BYTES
     from scorecube.storage.codec import encode
     from scorecube.storage.cubes import facts_of_cube
 
-    named: dict[str, Any] = {kind: version_of(encode(dataset))}
+    files = list(encode(dataset)) if dataset.nbytes <= MAX_LOADED_BYTES else None
+    named: dict[str, Any] = {kind: version_of(files or encode(dataset))}
     after = replace(head, **named)
 
     def write(file: tuple[str, bytes]) -> str:
@@ -194,7 +203,7 @@ def write_group(place: Place, head: Head, kind: str, dataset: xr.Dataset) -> Hea
         return key
 
     facts: dict[str, Any] = {"bytes": dataset.nbytes}
-    keys = list(place.map(write, encode(dataset)))
+    keys = list(place.map(write, files or encode(dataset)))
     facts["files"] = len(keys)
     place.sync(keys)
     if kind == RANKINGS:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -137,15 +138,15 @@ class Place:
         paths = [Path(self.name, key) for key in keys]
         with self._writing(paths[0] if paths else Path(self.name, PARTIAL)):
             if 0 < len(paths) <= MOST_SYNCED:
-                folders = set(chain.from_iterable(map(self._folders, paths)))
-                with ThreadPoolExecutor(SYNCED_AT_ONCE) as threads:
-                    list(threads.map(_sync_if_there, [*paths, *folders]))
+                folders = self._folders(*paths)
+                list(_threads(os.getpid()).map(_sync_if_there, [*paths, *folders]))
             elif not _sync_file_system(self.name):
                 os.sync()
 
-    def _folders(self, path: Path) -> list[Path]:
-        """Return the folders of a file down from that of the study, whose entries name it."""
-        return [folder for folder in path.parents if folder.is_relative_to(self.name)]
+    def _folders(self, *paths: Path) -> list[Path]:
+        """Return the folders of files up to that of the study, whose entries name them."""
+        above = dict.fromkeys(chain.from_iterable(path.parents for path in paths))
+        return [folder for folder in above if folder.is_relative_to(self.name)]
 
     def _put(
         self, key: str, content: bytes, put: Callable[[Path, Path], Value], *, synced: bool = True
@@ -294,6 +295,12 @@ class Place:
     def map(self, function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
         """Yield what a function that reads or writes returns for each item, in order."""
         return map(function, items)
+
+
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001
+    """Return the threads that sync, of this process: a fork has none of those of its parent."""
+    return ThreadPoolExecutor(SYNCED_AT_ONCE)
 
 
 def _is_file(path: Path) -> bool:

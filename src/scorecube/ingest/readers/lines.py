@@ -44,10 +44,14 @@ class Lines(NamedTuple):
 
         if file.kind or file.is_json:
             return False
-        first = self.rows(file.lines)[:2].fillna("?")
-        return bool(len(first)) and all(
-            (is_score(score) or metric == RUNID) and header_word(metric) not in ROLES["topic"]
-            for metric, score in zip(first["metric"], first["score"], strict=True)
+        texts = [line.strip() for line in file.lines]
+        first = [text for text in texts if not re.fullmatch(self.comment, text)][:2]
+        found = [re.fullmatch(self.line, text) for text in first]
+        return bool(found) and all(
+            match is not None
+            and (is_score(match["score"]) or match["metric"] == RUNID)
+            and header_word(match["metric"]) not in ROLES["topic"]
+            for match in found
         )
 
     def rows(self, lines: Sequence[str]) -> pd.DataFrame:

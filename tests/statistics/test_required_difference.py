@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from scorecube.methods.swap.curves import curve_of, curves_of
 from scorecube.statistics.swap_rates import required_differences, share_beyond
 
 
@@ -86,3 +87,12 @@ def test_shares_are_linear_within_a_bin() -> None:
     assert share_beyond(count, widths).tolist() == [[0.7, 0.0, 0.0], [0.0, 0.0, 0.0]]
     one = share_beyond(np.array([0, 1]), np.array([0.5, 1.0, 1.25]))
     assert one.tolist() == [1.0, 1.0, 0.75]
+
+
+def test_curves_that_are_made_together_are_those_of_each() -> None:
+    chance = np.random.default_rng(3)
+    shapes = (9, 13, 9, 13, 13)
+    blocks = [chance.integers(0, 9, (2, 1, 2, 4, 3 * n + 1)) for n in shapes]
+    how = (0.95, 0.7), True, True
+    for counts, found in zip(blocks, curves_of(blocks, *how), strict=True):
+        np.testing.assert_equal(found, curve_of(counts, *how))

@@ -173,6 +173,20 @@ def curve_of(
     return Curve(by_batch, count, ties, required, share, tau)
 
 
+def curves_of(blocks: Sequence[IntArray], *how: Any) -> list[Curve]:
+    """Return the curve of each block, see `curve_of`; those of one shape are made together."""
+    curves: dict[int, Curve] = {}
+    for shape in {counts.shape for counts in blocks}:
+        places = [place for place, counts in enumerate(blocks) if counts.shape == shape]
+        made = curve_of(np.stack([blocks[place] for place in places]), *how)
+        for k, place in enumerate(places):
+            count, swaps = (of[:, k] for of in made.by_batch)
+            required = Required(*(of[k] for of in made.required))
+            others = made.counts[k], made.ties[k], required, made.share[k], made.tau[k]
+            curves[place] = Curve((count, swaps), *others)
+    return [curves[place] for place in range(len(blocks))]
+
+
 def rates(curve: Curve, filled: IntArray) -> dict[str, Any]:
     """Return rates by bin, with limits over trials, of which `filled` (..., bin) have any.
 
@@ -244,10 +258,15 @@ def shares(curve: Curve, left_out: list[Curve], chosen: IntArray) -> dict[str, A
 
 def largest_differences(table: ScoreTable, summary: str) -> FloatArray:
     """Return the largest difference of two samples that there can be, float64 (cell,)."""
-    units = table.units
-    if summary != "mean":  # the worst topic of one run, the best of another
-        units = units.reshape(len(units), -1, 1)
-    return np.asarray(np.ptp(units, axis=1).max(axis=-1) * table.grid_units)
+
+    def largest() -> FloatArray:
+        units = table.units
+        if summary != "mean":  # the worst topic of one run, the best of another
+            units = units.reshape(len(units), -1, 1)
+        return np.asarray(np.ptp(units, axis=1).max(axis=-1) * table.grid_units)
+
+    found: FloatArray = table.once(f"largest differences by {summary}", largest)
+    return found
 
 
 def bin_widths(table: ScoreTable, summary: str) -> FloatArray:

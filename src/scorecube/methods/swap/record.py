@@ -161,10 +161,9 @@ class Swap(TwoSamples):
     def result(self, table: ScoreTable, totals: Totals) -> xr.Dataset:
         is_open = self.bins != "auto"
         widths = bin_widths(table, self.summary)
-        curve, *left_out = (
-            swap_curves.curve_of(of["counts"], self.confidence, self.rule == "s1", is_open)
-            for of in (totals, *totals.left_out)
-        )
+        counts = [of["counts"] for of in (totals, *totals.left_out)]
+        how = self.confidence, self.rule == "s1", is_open
+        curve, *left_out = swap_curves.curves_of(counts, *how)
         chosen = getattr(curve.required, self.required)
         n_bins = curve.counts.shape[-1]
         low, high = jackknife.limits(curve.tau, [of.tau for of in left_out], "atanh")

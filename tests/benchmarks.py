@@ -74,7 +74,7 @@ def analysing(
 
 
 def leaving_teams_out(n_topics: int, n_runs: int, n_teams: int) -> Callable[..., Work]:
-    """Return what leaves teams out of a simulated collection, ten times each number."""
+    """Return what leaves teams out of a simulated collection, forty times each number."""
 
     def prepare(folder: Path) -> Work:
         import scorecube as sc
@@ -83,7 +83,7 @@ def leaving_teams_out(n_topics: int, n_runs: int, n_teams: int) -> Callable[...,
         judged = np.tile((20, 14, 9), (n_topics, 1))
         rankings = simulate_rankings(judged, n_runs=n_runs, n_teams=n_teams, depth=100, seed=1)
         scores = sc.with_rankings(sc.evaluate(rankings, ["nG@1", "P+", "nERR@10"]), rankings)
-        return lambda: sc.analyse(scores, sc.Teams(pool_depth=10), trials=10, seed=1, workers=1)
+        return lambda: sc.analyse(scores, sc.Teams(pool_depth=10), trials=40, seed=1, workers=1)
 
     return prepare
 

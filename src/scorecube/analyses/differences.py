@@ -90,7 +90,8 @@ def difference_in(table: ScoreTable, cell: int, pairs: RunPairs) -> PairDifferen
     guarded = guarded_estimate(
         samples, width, binary=bool(table.binary[cell]), least=least, plain=plain
     )
-    still = np.ptp(of_units, axis=1) <= least
+    still = ~(plain.error > 2 * least)  # where no unit differs by more, the error is smaller
+    still[still] = np.ptp(of_units[still], axis=1) <= least
     return PairDifferences(
         mean=without_rounding(mean[first] - mean[second], least),
         error=np.where(still, 0.0, plain.error),

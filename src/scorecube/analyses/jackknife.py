@@ -8,6 +8,7 @@ References: Kott 2001, "The delete-a-group jackknife", Journal of Official Stati
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -52,8 +53,9 @@ def limits(
         centre = there(np.asarray(estimate, float))
         values = there(without)
         # One group after the other: numpy adds in another order where the other axes are short.
-        mean = np.add.accumulate(values)[-1] / n_groups
-        variance = (n_groups - 1) / n_groups * np.add.accumulate((values - mean) ** 2)[-1]
+        mean = reduce(np.add, values) / n_groups
+        squares = reduce(np.add, (np.square(value - mean) for value in values))
+        variance = (n_groups - 1) / n_groups * squares
         half = stdtrit(n_groups - 1, (1 + confidence) / 2) * np.sqrt(variance)
         finite = np.isfinite(centre) & np.isfinite(half)
         low, high = (np.where(finite, back(end), np.nan) for end in (centre - half, centre + half))

@@ -199,8 +199,8 @@ class ScoreTable:
 
     def samples(self, scores: FloatArray) -> list[Sample]:
         """Return scores or differences, (..., unit), by collection: sums, sizes, weight."""
-        sums = scores * self.sizes
         sizes = self.sizes
+        sums = scores if (sizes == 1.0).all() else scores * sizes
         return [Sample(weight, sums[..., at], sizes[at], bag) for _, weight, at, bag in self.strata]
 
     @cached_property

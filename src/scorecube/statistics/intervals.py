@@ -43,6 +43,11 @@ class Sample(NamedTuple):
     sizes: FloatArray
     in_bag: float = 1.0
 
+    @property
+    def means(self) -> FloatArray:
+        """Mean scores of units, (..., unit)."""
+        return self.sums if (self.sizes == 1.0).all() else self.sums / self.sizes
+
 
 class Estimate(NamedTuple):
     """Means, their standard errors and the degrees of freedom of those, (...)."""
@@ -107,7 +112,8 @@ def estimate(samples: Sequence[Sample], pseudo: Range | None = None, number: Any
         n_units = len(sizes) + 2 * further
         n_topics = sizes.sum() + 2 * further * size
         mean = np.asarray((sums.sum(axis=-1) + further * size * sum(ends)) / n_topics)
-        squares = ((sums - mean[..., np.newaxis] * sizes) ** 2).sum(axis=-1)
+        apart = sums - mean[..., np.newaxis] * (1.0 if (sizes == 1.0).all() else sizes)
+        squares = np.square(apart, out=apart).sum(axis=-1)
         squares += sum(further * (size * (end - mean)) ** 2 for end in ends)
         share = weight / whole
         means.append(share * mean)
@@ -149,7 +155,7 @@ def few_differ(samples: Sequence[Sample], width: float | None, least: float = 0.
     least: Difference up to which scores are equal, where the range is unknown.
     """
     apart = least if width is None else ALIKE * width
-    return sum(n_differing(of.sums / of.sizes, apart) for of in samples) < FEW
+    return sum(n_differing(of.means, apart) for of in samples) < FEW
 
 
 def with_small(found: Estimate, samples: Sequence[Sample], ends: Range) -> Estimate:
@@ -169,7 +175,7 @@ def with_small(found: Estimate, samples: Sequence[Sample], ends: Range) -> Estim
     for of in small:
         own = estimate([of]).error
         padded = estimate([of], ends).error
-        alike = 2 * n_differing(of.sums / of.sizes, ALIKE * (ends[1] - ends[0])) < len(of.sizes)
+        alike = 2 * n_differing(of.means, ALIKE * (ends[1] - ends[0])) < len(of.sizes)
         added = np.maximum(padded**2 - own**2, 0.0) * (of.weight / whole) ** 2
         variance = variance + np.where(alike, added, 0.0)
     return found._replace(error=np.sqrt(variance))
@@ -242,7 +248,7 @@ def p_of_mean(
 
 def _least_of(samples: Sequence[Sample]) -> float:
     """Return the difference up to which scores without a range are equal."""
-    return EQUAL_SIZE * max(float(np.abs(of.sums / of.sizes).max(initial=0.0)) for of in samples)
+    return EQUAL_SIZE * max(float(np.abs(of.means).max(initial=0.0)) for of in samples)
 
 
 def _clipped(found: Estimate, least: Any, most: Any, confidence: float) -> tuple[Any, Any]:

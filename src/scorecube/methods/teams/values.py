@@ -194,7 +194,10 @@ def _means_and_ranks_on(
 
 def means_and_ranks(scores: FloatArray) -> tuple[Any, Any]:
     """Return means over topics and ranks of runs, (cell, run), of scores (cell, run, topic)."""
-    means = np.ma.masked_invalid(scores).mean(axis=-1).filled(np.nan)
+    finite = np.isfinite(scores)  # masked arrays take three times as long
+    count = finite.sum(axis=-1)
+    sums = np.where(finite, scores, 0.0).sum(axis=-1)
+    means = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
     return means, 1 + ranks_above(means, TIE)
 
 

@@ -145,7 +145,8 @@ class Qrels:
     def document_keys(self) -> IntArray:
         """Return hashes of the ids of documents, (topic, document); 0 behind the last."""
         keys = np.zeros((len(self.topics), int(self.document_of.max(initial=-1)) + 1), np.int64)
-        digests = b"".join(blake2b(document, digest_size=8).digest() for document in self.documents)
+        key_of = {of: blake2b(of, digest_size=8).digest() for of in {*self.documents}}
+        digests = b"".join(map(key_of.__getitem__, self.documents))
         keys[self.topic_of, self.document_of] = np.frombuffer(digests, "<i8")
         return keys
 

@@ -113,7 +113,7 @@ def read_bytes(path: PathLike, *, may_be_empty: bool = False) -> bytes:
     content = content.removeprefix(BYTE_ORDER_MARK)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if not may_be_empty and not content.strip():
+    if not may_be_empty and (not content or content.isspace()):
         raise BadInput("the file is empty", path)
     return content
 

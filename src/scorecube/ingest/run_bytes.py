@@ -46,7 +46,7 @@ def judged_content(
     if ties is None or b"\0" in content or table is None:
         return None
     text = np.frombuffer(content, np.uint8)
-    lines = np.empty(content.count(b"\n") + 1, LINE)
+    lines = np.empty(np.count_nonzero(text == ord("\n")) + 1, LINE)
     n_lines = read_lines(text, lines)
     lines = lines[:n_lines]
     if n_lines < 1 or (run_name == "tag" and not lines["has_first_tag"].all()):

@@ -60,12 +60,12 @@ def test_only_the_latest_is_shown_and_all_are_told_apart(scorecube: Cli, shown: 
     assert frame.groupby("collection")["result"].nunique().to_dict() == {"a": 2, "b": 1}
 
 
-@pytest.mark.parametrize("words", [(), ("--table", "variance"), ("--format", "text")])
+@pytest.mark.parametrize("words", [("--format", "csv"), ("--table", "variance"), ()])
 def test_another_table_than_terminals_have_is_named(
     scorecube: Cli, analysed_study: Path, words: tuple[str, ...]
 ) -> None:
-    outcome = scorecube("show", analysed_study, "teams", "--format", "csv", *words).succeeded()
-    assert ("--table absent" in outcome.stderr) == (not words)
+    outcome = scorecube("show", analysed_study, "teams", *words).succeeded()
+    assert ("--table absent" in outcome.stderr) == ("csv" in words)
 
 
 def test_means_are_of_rows_that_all_collections_have(scorecube: Cli, shown: Path) -> None:
@@ -91,6 +91,20 @@ def test_results_are_forgotten(scorecube: Cli, tmp_path: Path) -> None:
     assert len(list(sc.open_study(path)["a"].results("paired"))) == 1
 
 
+def test_what_is_asked_for_last_is_shown_also_where_it_was_stored(
+    tmp_path: Path, scorecube: Cli
+) -> None:
+    study = sc.open_study(tmp_path / "s", mode="a")
+    study.add("a", cube=simulate_cube(n_runs=3))
+    shown = []
+    for seed in (1, 2, 1):
+        words = ("swap", study.path, "--trials", 10, "--seed", seed)
+        scorecube(*words).succeeded()
+        shown.append(study["a"].result("swap").attrs["seed"])
+    assert shown == ["1", "2", "1"]
+    assert len(study["a"].results("swap")) == 2
+
+
 def test_results_of_different_tests_are_apart(tmp_path: Path, scorecube: Cli) -> None:
     """Sakai 2007, Table 4, of two collections, one of which has unpaired tests of areas, too."""
     study = sc.open_study(tmp_path / "s", mode="a")
@@ -98,7 +112,8 @@ def test_results_of_different_tests_are_apart(tmp_path: Path, scorecube: Cli) ->
         cube = sc.evaluate(simulate_rankings(n_runs=4, depth=20, seed=ord(name)), ["AP", "Q", "RR"])
         study.add(name, cube=cube)
     bootstrap = f"bootstrap {study.path} --trials 40"
-    shown = f"show {study.path} bootstrap --format json"
+    plain = f"show {study.path} bootstrap"
+    shown = f"{plain} --format json"
     scorecube(*bootstrap.split()).succeeded()
     one = json.loads(scorecube(*shown.split()).succeeded().stdout)
     assert {len(one), "summary" in one[0]} == {6 * 2, False}
@@ -112,7 +127,7 @@ def test_results_of_different_tests_are_apart(tmp_path: Path, scorecube: Cli) ->
     areas = scorecube(*shown.split(), "--where", "summary=area").succeeded().stdout
     assert [row["collection"] for row in json.loads(areas)] == ["a"] * 4
     for words in ("--format latex", "--average"):
-        refused = scorecube(*shown.split(), *words.split())
+        refused = scorecube(*plain.split(), *words.split())
         assert refused.status == 1
         assert "--where summary=mean" in refused.stderr
     drawn = f"figure {study.path} bootstrap --out {tmp_path / 'x.png'}".split()

@@ -70,6 +70,15 @@ def test_metrics_are_named_together_or_in_parts(name: str) -> None:
     assert once(["--quiet", "--", "--metrics"]) == ["--quiet", "--", "--metrics"]
 
 
+def test_two_values_of_an_option_that_has_one_are_refused(scorecube: Cli) -> None:
+    """The last was taken."""
+    same = ["swap", "nowhere", "--seed", 1, "--seed=1"]
+    assert scorecube(*same).status == 1  # for there is no study
+    refused = scorecube(*same, "--seed", 2)
+    assert refused.status == 2
+    assert all(word in refused.stderr for word in ("--seed", "1", "2"))
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_parse(name: str) -> None:
     examples = examples_of(COMMANDS[name])

@@ -87,9 +87,10 @@ class Command(TyperCommand):
         return super().parse_args(ctx, self.with_values_once(words))
 
     def with_values_once(self, words: Sequence[str]) -> list[str]:
-        """Return the words with each option once: parts of a list are joined, else the last is it.
+        """Return the words with each option once: parts of a list are joined.
 
         The name of a list may be singular, as in ``--metric A --metric B``.
+        Raises BadParameter: Two values of an option that has one.
         """
         options: dict[str, Any] = {}
         for parameter in self.params:
@@ -107,8 +108,11 @@ class Command(TyperCommand):
                 continue
             value = value if equals else rest.pop(0)
             name = one.opts[0]
+            before = values.get(name, value)
             is_list = (one.metavar or "").endswith(ELEMENTS)
-            values[name] = f"{values[name]},{value}" if is_list and name in values else value
+            if before != value and not is_list:
+                raise typer.BadParameter(f"{name} has one value: {before}, or {value}")
+            values[name] = f"{before},{value}" if is_list and name in values else value
         return [*(f"{name}={value}" for name, value in values.items()), *others, *rest]
 
     def flag_of(self, argument: str) -> str:

@@ -18,7 +18,7 @@ from statsmodels.formula.api import ols
 import scorecube as sc
 from scorecube.analyses.topic_units import groups_left_out
 from scorecube.errors import BadPlan
-from scorecube.methods.design.estimates import design_of_cube, widths_of_cube
+from scorecube.methods.design.estimates import design_of_cube, page_design, widths_of_cube
 from scorecube.methods.design.sizes import topic_set_size
 from scorecube.statistics.variance import components, within_system_variance
 from scorecube.testing import simulate_cube
@@ -90,6 +90,28 @@ def test_designs_of_collections_are_sizes_of_variances_and_of_their_limits() -> 
         np.testing.assert_array_equal(sizes[f"topics{end}"], paired["topics"])
     assert (sizes["topics_low"] <= sizes["topics"]).all()
     assert (sizes["topics"] <= sizes["topics_high"]).all()
+
+
+def test_costs_have_a_design_for_a_stated_difference_only(scorecube: Cli, tmp_path: Path) -> None:
+    """The default is about scores from 0 to 1; pages said so, the command printed numbers."""
+    scores = {"perplexity": {f"s{k}": {f"q{n}": k + n % 7 for n in range(9)} for k in range(3)}}
+    both = scores | {
+        "AP": {f"s{k}": {f"q{n}": n % (k + 2) / 4 for n in range(9)} for k in range(3)}
+    }
+    study = sc.open_study(tmp_path / "s", mode="a")
+    cube = sc.cube_from_scores(both)
+    study.add("a", cube=cube)
+    page = page_design(cube, "a")
+    assert page is not None
+    for design in (page, sc.analyse(cube, sc.Design())):
+        assert design["metric"].values.tolist() == ["AP"]
+        assert any("perplexity" in note and "min_diff" in note for note in design.attrs["notes"])
+    assert page_design(cube.sel(metric=["perplexity"]), "a") is None
+    refused = scorecube("design", study.path, "--metrics", "perplexity")
+    assert refused.status == 1
+    assert "--min-diff" in refused.stderr
+    stated = sc.analyse(cube, sc.Design(min_diff=0.5))
+    assert stated["metric"].size == 2
 
 
 def test_equal_runs_and_few_topics_have_no_limits() -> None:

@@ -10,11 +10,12 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.variances import Missing, variances
-from scorecube.collection.arguments import CubeLike
+from scorecube.collection.arguments import CubeLike, as_cube
 from scorecube.collection.ranges import range_of
 from scorecube.collection.schema import annotate, labels_of
+from scorecube.collection.teams import listed
 from scorecube.declare import Variable, along, limits_of
-from scorecube.errors import BadInput, BadPlan
+from scorecube.errors import BadInput, BadPlan, option
 from scorecube.methods.design.parameters import QUANTITIES
 from scorecube.methods.design.sizes import (
     AS_IN_PAPERS,
@@ -70,17 +71,29 @@ def page_design(cube: xr.Dataset, name: str, **settings: Any) -> xr.Dataset | No
     topic_set_size(1.0, **settings)  # wrong options are refused, collections without a design not
     try:
         result = design_of_cube(cube, "drop", **settings)
+        if settings.get("min_diff") is None:
+            result = of_unit_scores(cube, result)
     except (BadPlan, BadInput):  # no complete topics, scores out of range, or too many topics
         return None
     varied = (result["variance"] > 0).all("gain").values
-    metrics = labels_of(cube, names.METRIC)
-    if settings.get("min_diff") is None:  # the default is about scores from 0 to 1
-        others = [one for k, one in enumerate(metrics) if range_of(cube, k) != (0.0, 1.0)]
-        varied &= ~result[names.METRIC].isin(others).values
-        said = [f"no design of {one}, not from 0 to 1: state min_diff" for one in others]
-        result = result.assign_attrs(notes=[*result.attrs["notes"], *said])
     chosen = result.isel(metric=varied).assign_attrs(collection=name)
     return with_options(chosen) if varied.any() else None
+
+
+def of_unit_scores(cube: CubeLike, design: xr.Dataset) -> xr.Dataset:
+    """Return a design for the default difference, of the metrics that it is for: from 0 to 1.
+
+    Raises BadPlan: There is none.
+    """
+    read = as_cube(cube)
+    metrics = labels_of(read, names.METRIC)
+    others = [one for k, one in enumerate(metrics) if range_of(read, k) != (0.0, 1.0)]
+    if len(others) == len(metrics):
+        text = f"no design of {listed(others)}, not from 0 to 1: state {option('min_diff')}"
+        raise BadPlan(text, option="min_diff")
+    said = [f"no design of {one}, not from 0 to 1: state min_diff" for one in others]
+    kept = ~design[names.METRIC].isin(others).values
+    return design.isel(metric=kept).assign_attrs(notes=[*design.attrs["notes"], *said])
 
 
 def with_options(result: xr.Dataset) -> xr.Dataset:

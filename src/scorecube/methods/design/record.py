@@ -13,7 +13,12 @@ from scorecube.collection.arguments import CubeLike
 from scorecube.declare import Preset, View, option_field
 from scorecube.errors import BadPlan, option
 from scorecube.methods.design import curves
-from scorecube.methods.design.estimates import design_of_cube, widths_of_cube, with_options
+from scorecube.methods.design.estimates import (
+    design_of_cube,
+    of_unit_scores,
+    widths_of_cube,
+    with_options,
+)
 from scorecube.methods.design.pair import Wanted, pair_design
 from scorecube.methods.design.sizes import topic_set_size, wcw
 from scorecube.methods.design.view import DESIGN, WCW
@@ -129,8 +134,11 @@ class Design(Calculation):
             settings = self._settings()
             difference = settings["min_diff"] or DEFAULT_DIFFERENCE
             wanted = Wanted(difference, settings["alpha"], settings["beta"])
-            return pair_design(cube, self.pair, wanted)
+            design = pair_design(cube, self.pair, wanted)
+            return of_unit_scores(cube, design) if self.min_diff is None else design
         result = design_of_cube(cube, variance_of=self.variance_of, **self._settings())
+        if self.min_diff is None and self.method != "ci":
+            result = of_unit_scores(cube, result)
         is_one = not {*result["topics"].dims} - {"metric", "gain"}
         return with_options(result) if is_one and self.method == "anova" else result
 

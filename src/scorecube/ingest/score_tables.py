@@ -231,7 +231,7 @@ def _where(columns: Columns, reading: Reading, role: str) -> str:
         return f"column{'s' * (count > 1)} {listed(reading.values)} ({count})"
     names = reading.at.get(role, ())
     if not names:
-        return f"by line ({sum(len(table.frame) for table in columns.tables)})"
+        return f"by line ({max(len(table.frame) for table in columns.tables)})"
     is_worded = names == ("",) or (names == (FILE,) and FILE not in columns.named)
     word = "" if is_worded else f"column{'s' * (len(names) > 1)} "
     return word + _counted(columns, names)

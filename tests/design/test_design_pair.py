@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import scorecube as sc
 from scorecube.errors import BadPlan
+from scorecube.methods.design.view import needs_of_mean
 from tests.methods.test_retrained import SYSTEMS, cube_of, simulated
 from tests.oracles import retrained as oracle
 
@@ -57,6 +59,16 @@ def test_numbers_are_the_least_that_the_oracle_allows(shift: float) -> None:
     needed = found["repetitions_needed"].item()
     assert is_least(lambda k: oracle.power(of, 200, k, DIFFERENCE, retrained=True), needed, 2)
     assert np.isnan(found["topics_retrained"].values).any()
+
+
+def test_the_mean_over_collections_needs_a_part_of_each() -> None:
+    """As many topics in all collections together as one takes by itself."""
+    cubes = [cube_of(simulated(seed, (1, 1), 200, 0.0)) for seed in (1, 2)]
+    design = sc.Design(pair=SYSTEMS, min_diff=DIFFERENCE)
+    results = [sc.analyse(cube, design) for cube in cubes]
+    (needed,) = re.findall(r": ([\d,]+) \(", needs_of_mean(results)[0])
+    alone = [result["topics"].item() for result in results]
+    assert int(needed) == round(sum(alone) / 2 / 2)
 
 
 def test_one_seed_of_each_is_a_paired_t_test() -> None:

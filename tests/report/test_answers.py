@@ -180,6 +180,7 @@ def test_terminals_show_a_table_and_one_sentence(
     lines = [line for shown in summaries([result], width) for line in shown]
     assert 0 < len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= width
+    assert not {"alpha", "confidence", "size"} & {*lines[min(2, len(lines) - 1)].split()}
     first = answers(result)[0]
     assert lines_below([result]) == [first.sentence]
     if width == 120 and name != "judges":  # the truth ranks first

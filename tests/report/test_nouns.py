@@ -36,7 +36,7 @@ ANOTHER_KIND = {
 }
 OF_TWO = {"compare": ["model-5", "model-4"], "gate": ["--run", "model-5", "--baseline", "model-4", "--margin", "0.3"]}  # fmt: skip
 CODE = re.compile(
-    r"scorecube [^\n]*|^table \w+$|Topic set size design|<(?:script|style|code|pre)\b.*?</(?:script|style|code|pre)>|<[^>]*>",
+    r"scorecube [^\n]*|^table \w+|Topic set size design|<(?:script|style|code|pre)\b.*?</(?:script|style|code|pre)>|<[^>]*>",
     re.DOTALL | re.MULTILINE,
 )
 

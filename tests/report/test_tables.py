@@ -120,6 +120,27 @@ def test_a_table_is_never_wider_than_the_terminal(width: int) -> None:
     assert any("left out" in line for line in lines)
 
 
+def test_what_all_rows_have_stands_above_a_table_and_what_they_are_about_in_it() -> None:
+    """At 80 columns a board had its constant gain and teams that are runs, and no means."""
+    cubes = {name: simulate_cube(n_runs=3, seed=k, metrics=("AP",)) for k, name in enumerate("ab")}
+    result = sc.analyse(join_collections(cubes), sc.Board(), trials=20)
+    above, empty, headings, *_ = render(sc.table(result), "text", 60).splitlines()
+    assert above.startswith("collection a and b, metric AP")
+    assert empty == ""
+    assert not {"collection", "metric", "gain"} & {*headings.split()}
+    assert {"rank", "run", "mean"} <= {*headings.split()}
+
+
+def test_columns_go_before_names_are_cut() -> None:
+    """Two runs looked like one."""
+    cube = simulate_cube(n_runs=2, metrics=("AP",))
+    runs = ["elhuyar_prf_nof99p_tuned", "elhuyar_rrf_nof99p_tuned"]
+    frame = sc.table(sc.analyse(cube.assign_coords(run=runs), sc.Leaderboard(), trials=20))
+    text = render(frame, "text", 60)
+    assert all(run in text for run in runs)
+    assert "left out: team, groups;" in text
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
 def test_a_table_for_a_paper_is_compiled(tmp_path: Path) -> None:
     result = sc.analyse(simulate_cube(n_runs=4, metrics=("AP",)), sc.Leaderboard(), trials=40)

@@ -233,11 +233,11 @@ def labelled(frame: pd.DataFrame, at: Mapping[str, Any] | None = None) -> list[d
 
 
 def rows_at(frame: pd.DataFrame, at: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return the rows with the largest value of columns, or with a value that some row has."""
+    """Return the rows with the largest value of columns, or with values that some row has."""
     for name, value in (at or {}).items():
         if name in frame and len(frame):
             wanted = frame[name].max() if value == np.inf else value
-            inside = frame[name] == wanted
+            inside = frame[name].isin(wanted if isinstance(wanted, tuple) else [wanted])
             frame = frame[inside] if inside.any() else frame
     return frame
 

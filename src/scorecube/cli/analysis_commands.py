@@ -90,6 +90,8 @@ def run_analysis(
         for task in pending:
             notify(f"{subject(task)}: {predicted(task, values['workers'] or default_workers())}")
         return
+    there = ["the result is already there; nothing to do"]
+    print_notes({subject(task): there for task in tasks if task not in pending})
     results: dict[str, xr.Dataset] = {}
     with ExitStack() as stack:
         executor = None
@@ -101,7 +103,6 @@ def run_analysis(
             if task in pending and executor is not None:
                 results[name] = run_task(task, executor)
             else:
-                notify(f"{name}: the result is already there; nothing to do")
                 results[name] = task.stored()
     said = set[str]()
     for task in pending:

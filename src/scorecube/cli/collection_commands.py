@@ -86,10 +86,10 @@ def lines_on_topics(rankings: xr.Dataset, cube: xr.Dataset) -> list[str]:
     from scorecube.collection.evaluation import EXCLUDED
 
     judged = rankings[N_JUDGED].values.sum(axis=0).tolist()
-    by_level = ", ".join(f"{level}: {n}" for level, n in enumerate(judged) if n or not level)
+    by_level = ", ".join(f"{level}={n}" for level, n in enumerate(judged) if n or not level)
     lines = [
         f"judgements: {counted(rankings.sizes[TOPIC], 'topic')}, {sum(judged)} judged documents, "
-        f"{sum(judged[1:])} relevant; by level {by_level}"
+        f"{sum(judged[1:])} relevant; by level: {by_level}"
     ]
     if excluded := cube.attrs.get(EXCLUDED):
         count = counted(len(excluded), "topic")

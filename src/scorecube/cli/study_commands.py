@@ -13,7 +13,9 @@ from scorecube.cli.terminal import (
     notify,
     print_notes,
     split,
+    terminal_width,
     track_progress,
+    wrapped,
     write_figure,
 )
 from scorecube.errors import BadPlan, BadStudy, CorruptStudy, counted
@@ -66,7 +68,8 @@ def info(
 
     facts = overview(open_study(study))
     if not warnings:
-        echo(as_json(facts) if form == "json" else overview_text(facts))
+        text = as_json(facts) if form == "json" else overview_text(facts)
+        echo(text if form == "json" or terminal_width() is None else wrapped(text))
         return
     for collection in facts["collections"]:
         for remark in warnings_of(collection):
@@ -310,6 +313,7 @@ def list_(
     Example: scorecube list metrics
     """
     from scorecube.ingest import readers
+    from scorecube.report.text_tables import render
     from scorecube.workflow import api
 
     if kind == "gains":
@@ -321,4 +325,12 @@ def list_(
         "layouts": readers.layouts,
     }
     frame: Any = listing[kind]()
-    echo_table(frame, "text")
+    text = render(frame, "text")
+    if len(text.splitlines()[1]) > (terminal_width() or len(text)):  # sentences are not cut
+        text = wrapped("\n".join(map(in_words, frame.astype(str).to_dict("records"))))
+    echo(text)
+
+
+def in_words(row: dict[str, str]) -> str:
+    """Return a row of a listing as a line."""
+    return "; ".join(f"{name} {value.rstrip('.')}" for name, value in row.items() if value)

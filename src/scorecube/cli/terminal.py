@@ -55,11 +55,23 @@ def is_quiet() -> bool:
 def notify(text: str, *, error: bool = False) -> None:
     """Print a line on stderr, with control characters of names as escapes.
 
-    text: The line.
+    text: The line; on a terminal cut between words, and the rest below.
     error: Whether it is printed with --quiet, too.
     """
     if error or not is_quiet():
-        print(visible(text, keep="\n"), file=sys.stderr, flush=True)
+        text = visible(text, keep="\n")
+        print(wrapped(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+
+
+def wrapped(text: str) -> str:
+    """Return lines for the width of the terminal, what continues one indented."""
+    fill = textwrap.TextWrapper(
+        shutil.get_terminal_size().columns,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).fill
+    return "\n".join(map(fill, text.splitlines()))
 
 
 def print_notes(notes: Mapping[str, Sequence[str]]) -> None:

@@ -54,7 +54,7 @@ def decimals_between(
     """Return with how many decimals estimates between limits are written, of each row.
 
     As many as `decimals_of` allows; more where a limit that is not 0 would be written as 0, as its
-    sign decides.
+    sign decides: of percentages, whose limits may have any number of zeros, one more.
 
     low, high: Limits, NaN where unknown.
     scale: What numbers are multiplied with: 100 of percentages.
@@ -66,6 +66,8 @@ def decimals_between(
     [2, 3]
     >>> decimals_between([0.61, 0.604], [0.76, 0.66], level=True).tolist()
     [3, 3]
+    >>> decimals_between([2e-8], [0.995], scale=100).tolist()
+    [1]
     """
     import numpy as np  # the help of commands does without
 
@@ -75,7 +77,7 @@ def decimals_between(
     if level and known.any():
         median = np.sort(places[known])[known.sum() // 2]
         places[known & (np.abs(places - median) < 2)] = median
-    for _ in range(MOST_DECIMALS):
+    for _ in range(MOST_DECIMALS if scale == 1 else 1):
         written = np.rint(ends * 10.0 ** np.where(known, places, 0))
         is_lost = ((written == 0) & (ends != 0)).any(axis=0) & known
         places[is_lost & (places < MOST_DECIMALS)] += 1

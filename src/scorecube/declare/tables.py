@@ -128,7 +128,8 @@ class Table:
         By lower limits, a column and the value of it in rows whose limits are printed beside the
         estimate; csv and json have them in all rows.
     at
-        Rows that a terminal shows: largest value of a column if infinite, else this value.
+        Rows that a terminal shows: largest value of a column if infinite, else this value, or a
+        tuple of some.
     legend
         Says in captions what the table means, given the attributes of a result.
     """

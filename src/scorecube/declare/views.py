@@ -69,6 +69,8 @@ class View:
         By question: the first one's are sentences of terminals, all are on pages.
     lines
         Below its table on a terminal, the answer last; by default the answer of the first question.
+    of_several
+        The same of the results of several collections, above the median of answers.
     joined_by
         Method with the same options whose one result is about all collections together.
     card
@@ -96,6 +98,7 @@ class View:
     about: str = ""
     answers: Mapping[Question, Answers] = field(default_factory=dict)
     lines: Callable[[xr.Dataset], Sequence[str]] | None = None
+    of_several: Callable[[Sequence[xr.Dataset]], Sequence[str]] = lambda _: ()
     joined_by: str = ""
     card: int = 9
     chapter: Question | None = None

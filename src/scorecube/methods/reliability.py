@@ -95,7 +95,7 @@ OF_TOPICS_AT_HAND = Table(
     ),
     brief=(
         shown("metric", "label"),
-        "n_topics",
+        shown("topics", "n_topics"),
         shown(ERHO2, *interval("erho2")),
         shown(PHI, *interval("phi")),
     ),

@@ -79,9 +79,9 @@ ERROR_RATES = Table(
     brief=(
         shown("metric", "label"),
         "sampling",
-        "error_rate",
+        shown("error rate", "error_rate"),
         "ties",
-        shown("topics", "size"),
+        shown("samples of", "size"),
         "fuzziness",
     ),
     at={names.SIZE: np.inf, names.FUZZINESS: 0},

@@ -47,7 +47,8 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         run, topic, *_ = row[names.WORDS]
         runs = counted(row["runs"], run)
         if "systems" in row:  # runs are repetitions
-            runs = f"{counted(row['systems'], run)} in {counted(row['runs'], names.RUN)}"
+            system = "system" if run == names.RUN else run
+            runs = f"{counted(row['systems'], system)} in {counted(row['runs'], names.RUN)}"
         of_teams = ""
         if row.get("teams", row["runs"]) < row["runs"]:
             of_teams = f" of {counted(row['teams'], 'team')}"
@@ -58,7 +59,7 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         )
         facts_of = {
             "metrics": ", ".join(row["metrics"]),
-            "gains": ", ".join(row["gains"]),
+            "gains": ", ".join(row["gains"]) if row["gains"] != [names.AUTO] else "",
             "results": results or "none yet",
             "outdated": outdated,
             **row["origin"],
@@ -69,10 +70,11 @@ def overview_text(facts: Mapping[str, Any]) -> str:
         lines += [] if row["rankings"] else ["  imported scores, no rankings"]
     lines += [f"{path}: no head: deleted, or begun and killed" for path in facts["headless"]]
     if facts["collections"]:
-        first = index.names()[0]
+        system, topic, *_ = facts["collections"][0][names.WORDS]
+        first = "battles" if topic == "opponent" else index.names()[0]
         done = any(first in row["results"] for row in facts["collections"])
         command = f"show {facts['study']} {first}" if done else f"{first} {facts['study']}"
-        lines.append(f"runs, best first: scorecube {command}")
+        lines.append(f"{names.plural(system)}, best first: scorecube {command}")
     return "\n".join(map(visible, lines))
 
 

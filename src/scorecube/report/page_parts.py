@@ -17,9 +17,9 @@ from scorecube.declare import Answer, is_known, limited, number_range
 from scorecube.declare.numbers import NONE, UNKNOWN
 from scorecube.declare.tables import LIMITS
 from scorecube.errors import visible
+from scorecube.report.columns import needless
 from scorecube.report.drawing import drawn_bytes
 from scorecube.report.readable import TO, Cells, column_decimals, layout_of, readable
-from scorecube.report.text_tables import needless
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

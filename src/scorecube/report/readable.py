@@ -85,11 +85,11 @@ def cell_texts(frame: pd.DataFrame, digits: int | None = None) -> dict[str, list
     roles = trait(frame, "role")
     decimals: dict[str, np.ndarray[Any, Any]] = {}
     for estimate, *ends in intervals_of(frame).values():
-        if estimate in decimals or ".0f" in forms.get(estimate, ""):
-            continue  # limits that are not shown beside it, or of whole numbers
+        if ".0f" in forms.get(estimate, ""):
+            continue  # whole numbers
         scale = 100 if forms.get(estimate, PLAIN).endswith("%") else 1
         places = column_decimals(frame, *ends, scale=scale)
-        decimals |= dict.fromkeys((estimate, *ends), places)
+        decimals = dict.fromkeys((estimate, *ends), places) | decimals
     texts = {}
     least_p = float(frame.attrs.get(ONE_TRIAL, LEAST_P))
     for name in map(str, frame.columns):

@@ -21,15 +21,12 @@ from numpy.typing import NDArray
 from scorecube import names
 from scorecube.analyses.frames import (
     COLLECTION,
-    IN_BRIEF,
-    KEYS,
     as_records,
     combine,
     frame_of,
     merge_gains,
     place_of,
     rows_at,
-    trait,
     with_labels,
 )
 from scorecube.analyses.printed import AS_PRINTED, MARKS
@@ -39,11 +36,21 @@ from scorecube.declare import Table
 from scorecube.declare.tables import LIMITS, Shown
 from scorecube.errors import BadPlan, UnknownName, counted, option, visible
 from scorecube.files import is_formula
+from scorecube.report.columns import (
+    LABEL,
+    SAYS_NOTHING,
+    constants,
+    fitted,
+    left_out,
+    most_telling,
+    needless,
+    telling,
+    without_constants,
+)
 from scorecube.report.contents import as_json
 from scorecube.report.marks import with_marks, written
 from scorecube.report.markup import Fit, in_latex, in_markdown
 from scorecube.report.readable import (
-    LEAST,
     TO,
     Cells,
     aligned,
@@ -54,8 +61,6 @@ from scorecube.report.readable import (
 )
 from scorecube.report.result_parts import answers, conditions, gain_of, median_of, view_of_result
 
-LABEL = "label"
-"""Column with the metric, and its gain setting where there are several."""
 LEAST_BAR = 12
 MOST_BAR = 40
 """Columns of drawn limits."""
@@ -63,8 +68,6 @@ MOST_ROWS = 12
 MOST_MADE = 200_000
 """Rows that are shown, and of a table that is made for them."""
 FORMATS = ("text", "csv", "json", "markdown", "latex")
-MOST_IN_LATEX = 6
-"""Columns where none are chosen."""
 
 
 def render(
@@ -107,85 +110,28 @@ def render(
     if mark is not None:
         cells = with_marks(cells, frame.attrs[MARKS], form, mark)
     if form == "text":
-        return text_table(cells, width)
+        if columns or len(frame) < 2:
+            return text_table(cells, telling(frame, layout), width)
+        title, cells = without_constants(cells, frame, layout)
+        return title + text_table(cells, telling(frame, layout), width)
     if columns is None and caption:  # which says what is constant
-        roles = trait(frame, "role")
-        printed = frame.attrs.get(AS_PRINTED)
-        conditions = [name for name in frame if roles.get(str(name)) in ("condition", "flag")]
-        in_caption = {*KEYS, *conditions, *(printed or ())} & {*frame.columns}
-        constant = {name for name in in_caption if frame[name].nunique() < 2}
-        constant |= needless(frame, layout, cells)
+        constant = constants(frame) | needless(frame, layout, cells)
         kept = [name for name, parts in layout.items() if not {name, parts[0]} & constant]
-        if form == "latex" and not printed:
+        if form == "latex" and AS_PRINTED not in frame.attrs:
             kept = most_telling(kept, frame, layout, cells)
         cells = cells.only(kept)
     text = in_latex(cells, caption, fit) if form == "latex" else in_markdown(cells, caption)
     return written(text, form)
 
 
-def most_telling(
-    headings: Sequence[str], frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells
-) -> list[str]:
-    """Return as many columns as LaTeX has: first keys that differ and what terminals show."""
-    roles = trait(frame, "role")
-    in_brief = frame.attrs.get(IN_BRIEF, ())
-
-    def place(heading: str) -> int:
-        column = layout[heading][0]
-        differs = len({*cells.columns[heading]}) > 1
-        if differs and (column in KEYS or column in in_brief):
-            return 0
-        if roles.get(column) in ("estimate", "p_value"):
-            return 1
-        return 2 if differs else 3
-
-    chosen = sorted(headings, key=place)[:MOST_IN_LATEX]
-    return [heading for heading in headings if heading in chosen]
-
-
-def needless(frame: pd.DataFrame, layout: Mapping[str, Sequence[str]], cells: Cells) -> set[str]:
-    """Return headings of columns without a value, and of teams that are their runs."""
-    dropped = {name for name, texts in cells.columns.items() if not {*texts} - {"", "-"}}
-    if names.TEAM in frame and frame[names.TEAM].equals(frame[names.RUN]):
-        dropped |= {name for name, parts in layout.items() if parts[0] == names.TEAM}
-    return dropped
-
-
-def text_table(cells: Cells, width: int | None = None) -> str:
-    """Return a table in columns; those without room in a terminal are named below."""
-    below = list[str]()
-    if width is not None:
-        cells, lost = fitted(cells, width)
-        below = textwrap.wrap(left_out(lost), width, break_on_hyphens=False)
-    return "\n".join([*aligned(cells, width, rule="-"), *below])
-
-
-def left_out(headings: Sequence[str]) -> str:
-    """Return a line that names columns without room; empty for none."""
-    return f"left out: {', '.join(headings)}; --format csv and json have them" if headings else ""
-
-
-def fitted(
-    cells: Cells, width: int, first: Collection[str] = frozenset()
-) -> tuple[Cells, list[str]]:
-    """Return as many columns as have room, and the headings of the others.
+def text_table(cells: Cells, first: Collection[str], width: int | None = None) -> str:
+    """Return a table in columns; those without room in a terminal are named below.
 
     first: Headings that have room before all others.
     """
-    kept = list[str]()
-    room = width
-
-    def place(name: str) -> tuple[bool, bool, bool]:
-        is_constant = len({*cells.columns[name]}) < 2
-        return name not in first, is_constant, name in cells.numeric
-
-    for name in sorted(cells.columns, key=place):
-        longest = max(map(len, cells.columns[name]), default=0)
-        least = max(len(name), longest if name in cells.numeric else min(longest, LEAST))
-        if least <= room or not kept:
-            kept.append(name)
-            room -= least + 2
-    return cells.only(kept), [name for name in cells.columns if name not in kept]
+    cells, lost = (cells, []) if width is None else fitted(cells, width, first)
+    below = textwrap.wrap(left_out(lost), width or len(lost) + 1, break_on_hyphens=False)
+    return "\n".join([*aligned(cells, width, rule="-"), *below])
 
 
 def data_columns(frame: pd.DataFrame, columns: Sequence[str] | None) -> pd.DataFrame:
@@ -241,7 +187,8 @@ def lines_below(results: Sequence[xr.Dataset]) -> list[str]:
     if len(results) > 1:
         noun = names.word(results[0].attrs, COLLECTION)
         medians = median_of([answers(result) for result in results], noun)
-        return [answer.sentence for answer in medians[:1] if not view.as_leaderboard]
+        said = [each.sentence for each in medians[:1] if not view.as_leaderboard]
+        return [*view.of_several(results), *said]
     if view.lines is not None:
         return list(view.lines(results[0]))
     return [answer.sentence for answer in answers(results[0])[:1]]
@@ -311,17 +258,9 @@ def _shown(
     nouns = names.nouns(attrs)
     layout = {nouns.write(heading): parts for heading, parts in layout.items()}
     cells = readable(frame, layout)
-    dropped = needless(frame, layout, cells)
-    for name in {names.METRIC, names.GAIN, names.SAMPLING} & cells.columns.keys():
-        texts = cells.columns[name]
-        if len({*texts}) == 1 and (len(texts) > 1 or name == names.SAMPLING):
-            dropped.add(name)
-            metric = texts[0].partition(" (")[0]  # lower is better
-            if name == names.METRIC and f"{names.METRIC}s {metric}" not in title:
-                title = f"{title}, {texts[0]}"
-    answers_of = {heading for heading, parts in layout.items() if len(parts) == len(LIMITS)}
-    first_to_stay = answers_of | {"verdict"}
-    cells, lost = fitted(cells.only(cells.columns.keys() - dropped), width, first_to_stay)
+    title, moved = _moved_to(title, cells, frame, layout)
+    kept = cells.only(cells.columns.keys() - moved - needless(frame, layout, cells))
+    cells, lost = fitted(kept, width, telling(frame, layout))
     more = sum(map(len, frames)) - len(frame)
     below = [f"... {more:,} more"] if more else []
     below += textwrap.wrap(left_out(lost), width)
@@ -333,6 +272,35 @@ def _shown(
             scales = pd.factorize(labels)[0]
         lines = _with_bars(lines, frame[list(limited[0])].to_numpy(float), scales, width)
     return [*textwrap.wrap(title, width), "", *lines, *below, ""]
+
+
+def _moved_to(
+    title: str, cells: Cells, frame: pd.DataFrame, layout: Mapping[str, Sequence[str]]
+) -> tuple[str, set[str]]:
+    """Return a title with what all rows have in common, and the headings that it stands for."""
+    constant = constants(frame) - {COLLECTION}
+    moved = set[str]()
+    for heading, texts in cells.columns.items():
+        value = texts[0]
+        name, *ends = layout[heading]
+        is_key = heading in (names.METRIC, names.GAIN)
+        if ends or len({*texts}) > 1 or (is_key and len(texts) == 1):
+            continue
+        told = value if heading == names.METRIC else f"{heading} {value}"
+        # Behind a metric may stand that lower is better.
+        ways = (
+            told,
+            f"{names.METRIC}s {value.partition(' (')[0]}",
+            f"{heading}s {value},",
+            f"{value} {heading}",
+        )
+        is_said = heading == names.GAIN or any(way in f"{title}," for way in ways)
+        if is_said or is_key or name in constant:
+            moved.add(heading)
+            title += f", {told}" * (
+                not is_said and value not in SAYS_NOTHING and name != names.GAIN
+            )
+    return title, moved
 
 
 def _with_bars(

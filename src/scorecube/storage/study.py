@@ -78,8 +78,8 @@ def open_study(path: str | os.PathLike[str], mode: str = "r") -> Study:
     place.is_new = not any(heads.head_numbers(place, folder) for folder in folders)
     if place.is_new and mode != "a":
         raise BadStudy(
-            f"{place.name}: no study there; make one with: scorecube evaluate {place.name} "
-            "--name NAME --runs ... --qrels ..."
+            f"{place.name}: no study there; make one with scorecube evaluate {place.name} "
+            f"--name NAME --runs ... --qrels ..., or import {place.name} FILE"
         )
     if place.is_new and not all(_is_begun(place, folder) for folder in folders):
         raise BadStudy(f"{place.name} exists and is not a study; choose another path")

@@ -86,14 +86,14 @@ def of_unit_scores(cube: CubeLike, design: xr.Dataset) -> xr.Dataset:
     Raises BadPlan: There is none.
     """
     read = as_cube(cube)
-    metrics = labels_of(read, names.METRIC)
-    others = [one for k, one in enumerate(metrics) if range_of(read, k) != (0.0, 1.0)]
-    if len(others) == len(metrics):
+    metrics = enumerate(labels_of(read, names.METRIC))
+    others = [one for k, one in metrics if range_of(read, k) != (0.0, 1.0)]
+    chosen = design.isel(metric=~design[names.METRIC].isin(others).values)
+    if not chosen.sizes[names.METRIC]:
         text = f"no design of {listed(others)}, not from 0 to 1: state {option('min_diff')}"
         raise BadPlan(text, option="min_diff")
     said = [f"no design of {one}, not from 0 to 1: state min_diff" for one in others]
-    kept = ~design[names.METRIC].isin(others).values
-    return design.isel(metric=kept).assign_attrs(notes=[*design.attrs["notes"], *said])
+    return chosen.assign_attrs(notes=[*design.attrs["notes"], *said])
 
 
 def with_options(result: xr.Dataset) -> xr.Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,18 @@ import xarray as xr
 
 from scorecube import names
 from scorecube.analyses.frames import KEYS, labelled
-from scorecube.declare import TOPICS, Answer, Canvas, Table, View, interval, is_known, shown
+from scorecube.collection.teams import listed
+from scorecube.declare import (
+    TOPICS,
+    Answer,
+    Canvas,
+    Table,
+    Variable,
+    View,
+    interval,
+    is_known,
+    shown,
+)
 from scorecube.methods.design import curves
 from scorecube.methods.design import estimates as designs
 from scorecube.methods.design.pair import NEEDED, OF_PAIR, REPETITIONS
@@ -23,6 +35,10 @@ SIZES = (
 )
 BESIDE = ("topics_retrained", "expected_width", "noncentrality", "exact_noncentrality")
 WIDTHS = ("route", "variance", "variance_of", "systems", "alpha", "beta", "topics", "width")
+OF_WIDTHS = (
+    Variable("route", "condition", "way to the width", kinds="O"),
+    Variable("variance_of", "condition", "what the variance is of", kinds="O"),
+)
 WHOLE = ("systems", "topics", "topics_low", "topics_high")
 WORDS = {
     "paired": "the paired variance (two-way residual)",
@@ -105,6 +121,22 @@ def answers_of_pair(result: xr.Dataset) -> Iterator[Answer]:
         yield Answer(row["label"], row["topics"], form=",.0f", clause=clause, what=what)
 
 
+def needs_of_mean(results: Sequence[xr.Dataset]) -> list[str]:
+    """Return what the mean over collections needs of a pair, which `compare` and `gate` judge."""
+    if "pair" not in results[0].attrs:
+        return []
+    nouns = names.nouns(results[0].attrs)
+    needed: dict[str, list[float]] = {}
+    for answer in chain.from_iterable(map(answers_of_pair, results)):
+        needed.setdefault(answer.label, []).append(answer.value)
+    # The variance of a mean of k means is their sum over the square of k.
+    told = [f"{np.mean(of) / len(results):,.0f} ({label})" for label, of in needed.items()]
+    return [
+        f"Each row is about one {nouns.collection} by itself. The mean over all, which compare and "
+        f"gate judge, needs in each about this number of {nouns.topics}: {listed(told)}."
+    ]
+
+
 def width_curves(canvas: Canvas, result: xr.Dataset) -> None:
     """Worst-case width by number of topics, a curve a variance or metric (Sakai 2017, Figure 3)."""
     axes = canvas.panel()
@@ -160,7 +192,7 @@ DESIGN = View(
             variables=(*designs.SIZES, *OF_PAIR),
             brief=(
                 shown("metric", "label"),
-                shown("difference", "min_diff"),
+                shown("min diff", "min_diff"),
                 "width",
                 shown("topics needed", *interval("topics")),
                 shown("have", "n_topics"),
@@ -184,6 +216,7 @@ DESIGN = View(
     figure=size_curves,
     compute=lambda cube: designs.design_of_cube(cube, "drop"),
     page_result=designs.page_design,
+    of_several=needs_of_mean,
 )
 WCW = View(
     name="wcw",
@@ -192,14 +225,15 @@ WCW = View(
         "widths": Table(
             (),
             make=widths,
-            variables=designs.SIZES,
+            variables=(*designs.SIZES, *OF_WIDTHS),
             brief=(
                 shown("metric", "label"),
                 *("route", "topics", "width", "variance"),
-                shown("of", "variance_of"),
+                shown("variance of", "variance_of"),
                 "systems",
                 "alpha",
             ),
+            at={"topics": (10, 25, 50, 100, 200)},
         )
     },
     figure=width_curves,

@@ -45,8 +45,8 @@ BRIEF = (
     "significant",
     shown("of", "pairs"),
     "share",
-    "estimated_difference",
-    "alpha",
+    shown("estimated difference", "estimated_difference"),
+    shown("at alpha", "alpha"),
 )
 OF_T = {"difference_low": ("test", "t")}
 """Limits of a pair by itself are Student's t, and printed beside its p-values alone."""

@@ -53,7 +53,7 @@ SENSITIVITY = Table(
         "sampling",
         shown("required difference", "required_difference", "required_low", "required_high"),
         shown("comparisons confirmed", *interval("share")),
-        shown("topics", "size"),
+        shown("samples of", "size"),
         "confidence",
     ),
     at=STRICTEST,

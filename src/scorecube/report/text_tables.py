@@ -110,9 +110,10 @@ def render(
     if mark is not None:
         cells = with_marks(cells, frame.attrs[MARKS], form, mark)
     if form == "text":
-        if columns or len(frame) < 2:
-            return text_table(cells, telling(frame, layout), width)
-        title, cells = without_constants(cells, frame, layout)
+        title = ""
+        # Programs read whole rows, and tables of papers have the columns that these print.
+        if width and columns is None and len(frame) > 1 and AS_PRINTED not in frame.attrs:
+            title, cells = without_constants(cells, frame, layout)
         return title + text_table(cells, telling(frame, layout), width)
     if columns is None and caption:  # which says what is constant
         constant = constants(frame) | needless(frame, layout, cells)
@@ -290,6 +291,7 @@ def _moved_to(
         # Behind a metric may stand that lower is better.
         ways = (
             told,
+            f"{name} {value}",
             f"{names.METRIC}s {value.partition(' (')[0]}",
             f"{heading}s {value},",
             f"{value} {heading}",

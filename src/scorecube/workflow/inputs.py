@@ -335,7 +335,7 @@ def import_scores(
     if metric is not None:
         (metric,) = metric_names("metric", [metric])
         if len(split_list(metric)) > 1:
-            text = f"{option('metric', metric)} reads one metric; without it all are read"
+            text = f"{option('metric', metric)} names one metric: import the file once for each"
             raise BadPlan(text, option="metric")
     say = notify or LOGGER.warning
     chosen = chosen_columns(columns)

@@ -121,8 +121,8 @@ class PairTest(Analysis):
     def bytes_needed(self, table: ScoreTable, threads: int) -> int:
         n_pairs = len(self.pairs(table)[0])
         of_pairs = BYTES_OF_PAIR * len(table.scores) * n_pairs
-        # Differences of some pairs on all units, and some six arrays that are made of them.
-        at_once = 6 * 8 * min(AT_ONCE, n_pairs * table.sizes.size)
+        # Differences of some pairs on all units, and two arrays that are made of them.
+        at_once = 3 * 8 * min(AT_ONCE, n_pairs * table.sizes.size)
         return super().bytes_needed(table, threads) + of_pairs + at_once
 
     def pairs(self, table: ScoreTable) -> RunPairs:

@@ -255,32 +255,32 @@ FILES = {"short": (6, False), "short gzip": (6, True), "long": (17, False), "lon
 STORED = program("swap", "STUDY", "--seed", "1")
 IMPORTS = program("import xarray, zarr, numba")
 ROWS = {
-    **{f"swap {n}": Row(analysing("Swap", n, 1000), 1.3) for n in (30, 130, 1000)},
+    **{f"swap {n}": Row(analysing("Swap", n, 1000), 1.25) for n in (30, 130, 1000)},
     **{f"bootstrap {n}": Row(analysing("Bootstrap", n, 10_000), 1.15) for n in SIZES},
     **{f"maxt {n}": Row(analysing("MaxT", n, 10_000), 1.25) for n in SIZES},
-    **{f"leaderboard {n}": Row(analysing("Leaderboard", n, 10_000), 1.25) for n in SIZES},
+    **{f"leaderboard {n}": Row(analysing("Leaderboard", n, 10_000), 1.2) for n in SIZES},
     **{f"tukey {n}": Row(analysing("Tukey", n, 10_000), 1.25) for n in SIZES},
     **{f"correlate {n}": Row(analysing("Correlation", n, None), 1.25) for n in SIZES},
-    "leaderboard 50 x 200000": Row(analysing("Leaderboard", 50, 1000, 200_000), 1.3),
-    "leaderboard 10 x 1000000": Row(analysing("Leaderboard", 10, 1000, 1_000_000), 1.3),
-    "teams 16": Row(leaving_teams_out(100, 44, 16), 1.6),
-    "teams 50": Row(leaving_teams_out(50, 129, 50), 1.6),
-    "sweep 300": Row(sweep, 1.3),
+    "leaderboard 50 x 200000": Row(analysing("Leaderboard", 50, 1000, 200_000), 1.1),
+    "leaderboard 10 x 1000000": Row(analysing("Leaderboard", 10, 1000, 1_000_000), 1.15),
+    "teams 16": Row(leaving_teams_out(100, 44, 16), 1.5),
+    "teams 50": Row(leaving_teams_out(50, 129, 50), 1.35),
+    "sweep 300": Row(sweep, 0.95),
     **{
         f"runs {name}: pytrec_eval": Row(evaluating(*form), 0.5, with_pytrec_eval(*form))
         for name, form in FILES.items()
     },
     "runs short: ir_measures": Row(evaluating(6, False), 0.25, with_ir_measures),
-    "bootstrap 6: SciPy": Row(analysing("Bootstrap", 6, 10_000), 0.12, by_scipy("bootstrap")),
+    "bootstrap 6: SciPy": Row(analysing("Bootstrap", 6, 10_000), 0.1, by_scipy("bootstrap")),
     "randomisation 6: SciPy": Row(
         analysing("Randomisation", 6, 10_000),
         0.02,
         by_scipy("permutation_test", permutation_type="samples"),
     ),
-    "--help: imports": Row(program("--help"), 0.4, IMPORTS),
-    "info: imports": Row(program("info", "STUDY"), 0.6, IMPORTS),
+    "--help: imports": Row(program("--help"), 0.35, IMPORTS),
+    "info: imports": Row(program("info", "STUDY"), 0.45, IMPORTS),
     "stored swap: imports": Row(STORED, 1.1, IMPORTS),
-    "swap: imports": Row(program("swap", "STUDY", "--seed"), 2.4, IMPORTS),
+    "swap: imports": Row(program("swap", "STUDY", "--seed"), 1.8, IMPORTS),
 }
 
 

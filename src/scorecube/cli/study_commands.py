@@ -10,6 +10,7 @@ from scorecube.cli.options import NAMES, OutPath, TableFormat, Text, argument, f
 from scorecube.cli.terminal import (
     echo,
     echo_table,
+    echo_wrapped,
     notify,
     print_notes,
     split,
@@ -68,8 +69,10 @@ def info(
 
     facts = overview(open_study(study))
     if not warnings:
-        text = as_json(facts) if form == "json" else overview_text(facts)
-        echo(text if form == "json" or terminal_width() is None else wrapped(text))
+        if form == "json":
+            echo(as_json(facts))
+        else:
+            echo_wrapped(overview_text(facts))
         return
     for collection in facts["collections"]:
         for remark in warnings_of(collection):

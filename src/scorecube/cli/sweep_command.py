@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 from scorecube.cli import options
 from scorecube.cli.options import argument, flag
-from scorecube.cli.terminal import echo, notify, span, track_progress
+from scorecube.cli.terminal import echo, echo_wrapped, notify, span, track_progress
 from scorecube.errors import counted, on_command_line
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _print_forecast(path: str, tasks: Sequence[SweepTask]) -> None:
         return
     cores = default_workers()
     least, most = of.limits
-    echo(
+    echo_wrapped(
         f"{path}: {counts}: {span(least, most)} of one core, {span(least / cores, most / cores)} "
         f"on the {cores} here, about {of.n_bytes / 1e9:,.2g} GB of memory a task beside "
         f"its process, {counted(of.n_files, 'new file')} (timed: {', '.join(of.timed)})"

@@ -114,6 +114,11 @@ def discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def echo_wrapped(text: str) -> None:
+    """Print sentences, on a terminal cut between words."""
+    echo(text if terminal_width() is None else wrapped(text))
+
+
 def echo_table(frame: pd.DataFrame, form: str, **how: Any) -> None:
     """Print a data frame in one of the formats of `scorecube.report.text_tables`."""
     from scorecube.report.text_tables import render

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import scorecube as sc
+from scorecube.storage import Collection
 from scorecube.testing import simulate_cube, simulate_rankings
 from scorecube.workflow.tasks import plan_in_study
 from tests.conftest import Cli
@@ -103,6 +104,25 @@ def test_what_is_asked_for_last_is_shown_also_where_it_was_stored(
         shown.append(study["a"].result("swap").attrs["seed"])
     assert shown == ["1", "2", "1"]
     assert len(study["a"].results("swap")) == 2
+
+
+def test_a_stored_result_is_shown_where_nothing_can_be_written(
+    tmp_path: Path, scorecube: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = sc.open_study(tmp_path / "s", mode="a")
+    study.add("a", cube=simulate_cube(n_runs=3))
+    words = ("swap", study.path, "--trials", 10, "--seed")
+    first = scorecube(*words, 1).succeeded()
+    scorecube(*words, 2).succeeded()
+
+    def refuse(*_: object) -> None:
+        raise sc.StoreFailed("a study needs permission to write")
+
+    monkeypatch.setattr(Collection, "write_result", refuse)
+    again = scorecube(*words, 1).succeeded()
+    assert again.stdout == first.stdout
+    assert "note: show and report take another result" in again.stderr
+    assert study["a"].result("swap").attrs["seed"] == "2"
 
 
 def test_results_of_different_tests_are_apart(tmp_path: Path, scorecube: Cli) -> None:

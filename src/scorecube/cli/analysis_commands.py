@@ -21,7 +21,7 @@ from scorecube.cli.options import (
 )
 from scorecube.cli.terminal import echo_results, notify, print_notes, span, track_progress
 from scorecube.declare.options import options_of
-from scorecube.errors import ScorecubeError, counted, default_flag, in_python
+from scorecube.errors import ScorecubeError, StoreFailed, counted, default_flag, in_python
 from scorecube.methods import index
 
 if TYPE_CHECKING:
@@ -104,6 +104,10 @@ def run_analysis(
                 results[name] = run_task(task, executor)
             else:
                 results[name] = task.stored()
+                try:
+                    task.make_latest(results[name])  # what was asked for last is shown
+                except StoreFailed:
+                    notify(f"{name}: note: show and report take another result, as none is written")
     said = set[str]()
     for task in pending:
         said.update(map(in_python, task.plan.warnings))

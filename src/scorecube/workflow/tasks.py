@@ -43,12 +43,13 @@ class Task:
     asked: Mapping[str, Any]
 
     def stored(self) -> xr.Dataset:
-        """Return the stored result, now the latest of its analysis (BadStudy for none)."""
-        name, digest = self.plan.analysis.name, self.plan.digest
-        result = self.collection.result(name, digest)
-        if self.collection.latest(name).digest != digest:  # what was asked for last is shown
+        """Return the stored result (BadStudy for none)."""
+        return self.collection.result(self.plan.analysis.name, self.plan.digest)
+
+    def make_latest(self, result: xr.Dataset) -> None:
+        """Make the stored result the latest of its analysis (StoreFailed where none is written)."""
+        if self.collection.latest(self.plan.analysis.name).digest != self.plan.digest:
             self.collection.write_result(result, self.versions[self.collection.name])
-        return result
 
     def is_stored(self) -> bool:
         """Whether the result is stored."""

@@ -15,7 +15,7 @@ from scorecube.report.readable import LEAST, Cells
 LABEL = "label"
 """Column with the metric, and its gain setting where there are several."""
 SAYS_NOTHING = (names.AUTO, ANY_GAIN, NONE, "", "True", "False")
-"""Values that are not told where all rows have them."""
+"""Values that are not printed where all rows have them."""
 IDENTITY = (
     *(*KEYS, LABEL, "rank", "run", "run_a", "run_b"),
     *("metric_a", "metric_b", "judge", "topic", "trials"),
@@ -36,12 +36,12 @@ def constants(frame: pd.DataFrame) -> set[str]:
 def without_constants(
     cells: Cells, frame: pd.DataFrame, layout: Mapping[str, Sequence[str]]
 ) -> tuple[str, Cells]:
-    """Return a table without columns that are the same in all rows, and lines that tell them."""
+    """Return a table without columns that are the same in all rows, and a line with these."""
     sizes = [name for name in map(str, frame) if name in IDENTITY or name.startswith("n_")]
     constant = constants(frame).union(name for name in sizes if frame[name].nunique() < 2)
     alike = [name for name, parts in layout.items() if len(parts) == 1 and parts[0] in constant]
-    told = [name for name in alike if cells.columns[name][0] not in SAYS_NOTHING]
-    title = ", ".join(f"{name} {cells.columns[name][0]}" for name in told) + "\n\n" * bool(told)
+    printed = [name for name in alike if cells.columns[name][0] not in SAYS_NOTHING]
+    title = ", ".join(f"{name} {cells.columns[name][0]}" for name in printed) + "\n\n" * bool(printed)
     return title, cells.only(cells.columns.keys() - {*alike, *needless(frame, layout, cells)})
 
 

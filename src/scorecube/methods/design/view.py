@@ -130,10 +130,10 @@ def needs_of_mean(results: Sequence[xr.Dataset]) -> list[str]:
     for answer in chain.from_iterable(map(answers_of_pair, results)):
         needed.setdefault(answer.label, []).append(answer.value)
     # The variance of a mean of k means is their sum over the square of k.
-    told = [f"{np.mean(of) / len(results):,.0f} ({label})" for label, of in needed.items()]
+    sizes = [f"{np.mean(of) / len(results):,.0f} ({label})" for label, of in needed.items()]
     return [
         f"Each row is about one {nouns.collection} by itself. The mean over all, which compare and "
-        f"gate judge, needs in each about this number of {nouns.topics}: {listed(told)}."
+        f"gate judge, needs in each about this number of {nouns.topics}: {listed(sizes)}."
     ]
 
 

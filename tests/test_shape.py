@@ -48,7 +48,7 @@ MOST = Sums(lines=39_780, statements=23_175)
 """The whole of `src`, which is to come down to 30,000 and 17,500: declarations that were texts are records
 now, what stood beside another thing in one statement has its own, and friedman, battles, packs, lazy cubes
 and sweeps on workers came."""
-MOST_TESTS, MOST_WORDS = 30_430, 25_000
+MOST_TESTS, MOST_WORDS = 30_440, 25_000
 """Lines of all Python files of the tests, which are to come down to 25,000 when methods bring their own;
 words of all Markdown files."""
 

@@ -41,7 +41,8 @@ def without_constants(
     constant = constants(frame).union(name for name in sizes if frame[name].nunique() < 2)
     alike = [name for name, parts in layout.items() if len(parts) == 1 and parts[0] in constant]
     printed = [name for name in alike if cells.columns[name][0] not in SAYS_NOTHING]
-    title = ", ".join(f"{name} {cells.columns[name][0]}" for name in printed) + "\n\n" * bool(printed)
+    title = ", ".join(f"{name} {cells.columns[name][0]}" for name in printed)
+    title += "\n\n" if title else ""
     return title, cells.only(cells.columns.keys() - {*alike, *needless(frame, layout, cells)})
 
 
